@@ -1,0 +1,55 @@
+.PHONY: help build check cross test golden demo bench matrix soak nightly
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## compile eoc into bin/
+	go build -o bin/eoc ./cmd/eoc
+
+check: ## the quick part of test: formatting, vet, staticcheck, known vulnerabilities, the rules of this repository
+	@test -z "$$(gofmt -l .)" || { echo "not formatted, run gofmt -w:"; gofmt -l .; exit 1; }
+	go vet ./...
+	go vet -tags eo_failpoints ./...
+	go tool staticcheck ./...
+	go run ./internal/vulncheck ./...
+	go test ./internal/tidy
+
+systems = windows/amd64 darwin/arm64 linux/arm64
+
+cross: ## compile eoc and a program for other systems, and the tests for the one that differs most
+	@set -e; for s in $(systems); do echo "compiling for $$s"; \
+		GOOS=$${s%/*} GOARCH=$${s#*/} CGO_ENABLED=0 go build -o /dev/null ./cmd/eoc ./golden/orders; done
+	GOOS=windows CGO_ENABLED=0 go vet ./...
+
+test: check cross ## everything that must hold before a change is taken
+	go test -tags eo_failpoints ./runtime/internal/failpoint
+	go test ./runtime/internal/checkpoint ./dsl/...
+	go run ./internal/faultcheck go test -race -timeout 60m ./...
+
+golden: ## write the golden files anew, and fail if that has changed any
+	go test $$(git grep -l 'internal/golden"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|') -update -short
+	@test -z "$$(git status --porcelain -- golden '*/testdata/*' runtime/go.mod.txt runtime/go.sum.txt runtime/generated_test.go)" || \
+		{ git status --short -- golden '*/testdata/*' runtime/go.mod.txt runtime/go.sum.txt runtime/generated_test.go; exit 1; }
+
+demo: ## kill -9 a pipeline while it runs, and compare its results; needs Go alone
+	go run ./internal/demo
+
+bench: ## measure the examples on a real Kafka: throughput, cost and latency, also into bin/bench.json
+	@mkdir -p bin
+	EO_REQUIRE_KAFKA=1 go test -run '^$$' -bench . -benchtime 1x -timeout 2h ./internal/bench -args -o $(CURDIR)/bin/bench.json
+
+matrix: ## the whole crash matrix on a real Kafka; test runs a selection of it
+	EO_MATRIX=1 go test -count 1 -timeout 1h -run 'TestExamplesPass|TestMutants' -v ./internal/crashtest
+	EO_MATRIX=1 EO_REQUIRE_KAFKA=1 go test -count 1 -timeout 1h -run '^TestRepair$$' -v ./runtime/internal/txn
+	EO_MATRIX=1 EO_REQUIRE_KAFKA=1 go test -count 1 -timeout 1h -run '^TestIDsExpire$$' -v ./runtime/internal/kafka
+	EO_MATRIX=1 EO_REQUIRE_KAFKA=1 go test -count 1 -timeout 6h -run 'Matrix|Outage|^TestLostMarkers$$' -v ./internal/e2e
+
+DURATION ?= 10m
+
+soak: ## random faults on a real Kafka for DURATION (10m); SEED=N repeats their schedule; the record goes into bin/soak.md
+	@mkdir -p bin
+	EO_SOAK=$(DURATION) EO_SEED=$(SEED) EO_SOAK_RECORD=$(CURDIR)/bin/soak.md EO_REQUIRE_KAFKA=1 \
+		go test -count 1 -timeout 48h -parallel 4 -run '^TestSoak$$' -v ./internal/e2e
+
+nightly: ## soak for eight hours
+	$(MAKE) soak DURATION=8h

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+const rootHelp = `eoc compiles a .eo file, which says how Kafka topics are derived from Kafka topics, into one
+static program that does so exactly once.
+
+Exit codes: 0 done, 1 the .eo file has errors, 2 wrong usage or a machine that lacks what is
+needed, 3 a bug of eoc.`
+
+func newRoot(io streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "eoc",
+		Short:         "Compile .eo pipelines into programs",
+		Long:          rootHelp,
+		Version:       versionLine(),
+		Args:          onlyCommands,
+		RunE:          func(root *cobra.Command, _ []string) error { return root.Help() },
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetIn(io.in)
+	root.SetOut(io.out)
+	root.SetErr(io.err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
+	})
+	root.SetUsageFunc(printUsage)
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetHelpCommand(newHelp(root))
+	root.PersistentFlags().BoolP("help", "h", false, "show this text")
+	root.Flags().Bool("version", false, "print the version of eoc")
+	root.AddCommand(
+		newInit(io), newDev(io), newTest(io), newRun(io), newBuild(io), newGenerate(io), newCheck(io), newFmt(io), newPlan(io), newExplain(io), newVersion(io), newBroker(io), newGuard(io),
+	)
+	return root
+}
+
+// oneFile wants one argument, files at least one.
+func oneFile(cmd *cobra.Command, args []string) error {
+	return wantFiles(cmd, len(args) == 1, "one FILE")
+}
+func files(cmd *cobra.Command, args []string) error { return wantFiles(cmd, len(args) > 0, "a FILE") }
+
+func wantFiles(cmd *cobra.Command, ok bool, what string) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf("%s wants %s, such as orders.eo; `%s --help` says more", cmd.CommandPath(), what, cmd.CommandPath())
+}
+
+// completeFiles has the shell complete names of .eo files.
+func completeFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{"eo"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+var errStdin = errors.New("standard input (-) has no place for this; give a file")

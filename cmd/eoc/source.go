@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/eoc-lang/eoc/dsl"
+	"github.com/eoc-lang/eoc/internal/diag"
+	"github.com/eoc-lang/eoc/planner"
+	"github.com/eoc-lang/eoc/runtime/terminal"
+)
+
+// stdinName is what standard input is called in diagnostics.
+const stdinName = "stdin.eo"
+
+// source is a .eo file that was read.
+type source struct {
+	name string // as the user gave it
+	text []byte
+}
+
+// readSource reads a file, or standard input for "-". Of one that is too big for a pipeline it reads so much that this is seen: it may have no end.
+func readSource(name string, in io.Reader) (source, error) {
+	if name == "-" {
+		text, err := readLimited(in)
+		return source{stdinName, text}, err
+	}
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, other := os.Stat(name + ".eo"); other == nil {
+			return source{}, fmt.Errorf("there is no file %s; did you mean %s.eo?", name, name)
+		}
+		return source{}, fmt.Errorf("there is no file %s", name)
+	}
+	if err != nil {
+		return source{}, err
+	}
+	defer f.Close()
+	text, err := readLimited(f)
+	return source{name, text}, err
+}
+
+func readLimited(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, dsl.MaxSource+1)) }
+
+// plan checks the source and makes its graph. There is none if a diagnostic is an error.
+func (s source) plan() (*planner.Graph, []diag.Diagnostic) {
+	program, diags := dsl.Check(s.name, s.text)
+	if program == nil {
+		return nil, diags
+	}
+	graph, more := planner.Plan(program)
+	return graph, append(diags, more...)
+}
+
+// load reads, checks and plans a file, and prints its diagnostics. With errors among them it
+// returns errFaulty.
+func load(name string, io streams) (*planner.Graph, error) {
+	s, err := readSource(name, io.in)
+	if err != nil {
+		return nil, err
+	}
+	graph, diags := s.plan()
+	if err := diag.Render(io.err, diags, s.text, terminal.Coloured(io.err, os.LookupEnv)); err != nil {
+		return nil, err
+	}
+	if diag.HasErrors(diags) {
+		return nil, errFaulty
+	}
+	return graph, nil
+}

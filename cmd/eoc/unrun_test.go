@@ -1,0 +1,211 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/eoc-lang/eoc/internal/pages"
+)
+
+// foreign are commands of others that pages name.
+var foreign = []string{
+	"cd", "cp", "chown", "curl", "date", "docker", "export", "git", "go", "grep", "install", "journalctl", "kafka-acls.sh", "kafka-configs.sh", "kafka-console-consumer.sh",
+	"kafka-console-producer.sh", "kafka-consumer-groups.sh", "kafka-topics.sh", "kafka-transactions.sh", "kubectl", "mkdir", "mv",
+	"rsync", "scp", "ssh", "sudo", "systemctl", "tar", "true", "useradd",
+}
+
+// ownTest names the pages whose commands a test of their own runs.
+var ownTest = map[string]string{"docs/embedding.md": "TestEmbedding", "docs/doctor.md": "TestDoctorPage"}
+
+func readPages(t *testing.T) []pages.Page {
+	t.Helper()
+	list, err := pages.Read(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// checker knows what may be said to eoc, to a program and to make.
+type checker struct {
+	verbs   map[string]*cobra.Command
+	program string // --help of a program
+	targets string // the Makefile
+}
+
+// What a block needs that is not run is not tried, but what it says to eoc, to programs and to make is what these have.
+func TestCommandsThatAreNotRun(t *testing.T) {
+	c := newChecker(t)
+	for _, p := range readPages(t) {
+		for _, b := range p.Blocks {
+			if b.Lang != "sh" || b.Needs() == "" && ownTest[p.Path] == "" {
+				continue
+			}
+			for _, complaint := range c.check(b.Text) {
+				t.Errorf("%s: %s", b.Place(), complaint)
+			}
+		}
+	}
+}
+
+// The checker finds what is wrong.
+func TestChecker(t *testing.T) {
+	c := newChecker(t)
+	for _, line := range []string{
+		"eoc build orders.eo && ./orders --brokers localhost:9092 --state=/s", "make test",
+		"EO_LOG_LEVEL=debug ./orders # --what", "sudo eoc fmt -w \\\n  orders.eo | cd x", "exec /usr/local/bin/orders --fresh",
+	} {
+		if got := c.check(line); len(got) > 0 {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+	for _, line := range []string{
+		"eoc biuld orders.eo", "eoc build --outptu x orders.eo", "./orders --broker x", "./orders \\\n --statte x", "make tset",
+		"EO_LOG_LEVLE=debug ./orders", "koubectl apply", "cd x && eoc buidl x",
+	} {
+		if got := c.check(line); len(got) != 1 {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+}
+
+func newChecker(t *testing.T) *checker {
+	t.Helper()
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &checker{verbs: map[string]*cobra.Command{}, program: programHelp(t), targets: "\n" + string(makefile)}
+	for _, cmd := range newRoot(streams{}).Commands() {
+		c.verbs[cmd.Name()] = cmd
+	}
+	return c
+}
+
+// programHelp is what the program of examples/orders.eo says to --help, of its verbs with flags of their own too. Every program has these flags.
+func programHelp(t *testing.T) string {
+	t.Helper()
+	var help []byte
+	for _, of := range [][]string{{"--help"}, {"txn", "--help"}, {"verify", "--help"}} {
+		cmd := exec.Command("go", append([]string{"run", "./golden/orders"}, of...)...)
+		cmd.Dir = root
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		help = append(help, out...)
+	}
+	return string(help)
+}
+
+var (
+	comment   = regexp.MustCompile(`(^|\s)#.*`)
+	connector = regexp.MustCompile(`&&|\|\||\||;`)
+	variable  = regexp.MustCompile(`\bEO_[A-Z_]+`)
+	assigned  = regexp.MustCompile(`^[A-Z_]+=\S*$`)
+)
+
+// ofTests are variables that tests of eoc read.
+var ofTests = []string{"EO_REQUIRE_KAFKA", "EO_REQUIRE_CHROMIUM", "EO_MATRIX"}
+
+// check returns what is wrong with the lines of a block.
+func (c *checker) check(text string) []string {
+	var complaints []string
+	text = strings.ReplaceAll(text, "\\\n", " ")
+	for line := range strings.Lines(text) {
+		line = comment.ReplaceAllString(strings.TrimSpace(line), "")
+		for _, name := range variable.FindAllString(line, -1) {
+			if !slices.Contains(ofTests, name) && !c.has(strings.TrimSuffix(name, "_FILE")) {
+				complaints = append(complaints, name+" is a variable of nothing")
+			}
+		}
+		for _, command := range connector.Split(line, -1) {
+			words := strings.Fields(command)
+			for len(words) > 0 && (assigned.MatchString(words[0]) || words[0] == "sudo" || words[0] == "exec") {
+				words = words[1:]
+			}
+			if len(words) == 0 {
+				continue
+			}
+			if complaint := c.command(words); complaint != "" {
+				complaints = append(complaints, complaint)
+			}
+		}
+	}
+	return complaints
+}
+
+// has reports whether the program's --help has a word.
+func (c *checker) has(word string) bool {
+	return regexp.MustCompile(regexp.QuoteMeta(word) + `\b`).MatchString(c.program)
+}
+
+func (c *checker) command(words []string) string {
+	name := words[0]
+	switch {
+	case name == "eoc":
+		return c.verb(words[1:])
+	case name == "make":
+		if len(words) > 1 && !strings.Contains(c.targets, "\n"+words[1]+":") {
+			return "make has no target " + words[1]
+		}
+	case strings.HasPrefix(name, "./"), strings.HasPrefix(name, "/usr/local/bin/"):
+		return c.flags(words[1:])
+	case !slices.Contains(foreign, name):
+		return "nobody knows the command " + name
+	}
+	return ""
+}
+
+// flags checks the flags of a program.
+func (c *checker) flags(words []string) string {
+	for _, w := range words {
+		flag, _, _ := strings.Cut(w, "=")
+		if strings.HasPrefix(flag, "--") && flag != "--help" && flag != "--version" && !c.has("  "+flag) {
+			return "programs have no flag " + flag
+		}
+	}
+	return ""
+}
+
+// verb checks a call of eoc.
+func (c *checker) verb(words []string) string {
+	if len(words) == 0 || strings.HasPrefix(words[0], "-") {
+		return ""
+	}
+	cmd := c.verbs[words[0]]
+	if cmd == nil {
+		if words[0] == "completion" || words[0] == "help" { // cobra adds them when it runs
+			return ""
+		}
+		return "eoc has no command " + words[0] + ", but " + strings.Join(slices.Sorted(maps.Keys(c.verbs)), ", ")
+	}
+	for _, w := range words[1:] {
+		if w == "--" {
+			break
+		}
+		if flag, _, _ := strings.Cut(w, "="); strings.HasPrefix(flag, "-") && flag != "-" && !hasFlag(cmd, flag) {
+			return "eoc " + cmd.Name() + " has no flag " + flag
+		}
+	}
+	return ""
+}
+
+func hasFlag(cmd *cobra.Command, flag string) bool {
+	var f *pflag.Flag
+	if name, long := strings.CutPrefix(flag, "--"); long {
+		f = cmd.Flags().Lookup(name)
+	} else {
+		f = cmd.Flags().ShorthandLookup(flag[1:2])
+	}
+	return f != nil || flag == "-h" || flag == "--help"
+}

@@ -1,0 +1,270 @@
+package codegen
+
+import (
+	"github.com/dave/jennifer/jen"
+	"github.com/eoc-lang/eoc/internal/ir"
+	"github.com/eoc-lang/eoc/planner"
+)
+
+// source is a topic that is read: one file.
+type source struct {
+	program *program
+	node    *planner.Node
+	op      *planner.Source
+	file    string
+	record  *record
+	// Sources of one type of which the same fields are used share the Go type. The first has it in its file.
+	sharesType bool
+
+	field, cursor  string // of pipeline
+	read           string // method of pipeline
+	newJSON        string
+	constants      []string // numbers of the fields, as record.fields
+	recordVariable string
+}
+
+// maxFields is what a JSON cursor can keep track of.
+const maxFields = 64
+
+func (p *program) addSource(n *planner.Node, op *planner.Source) {
+	s := &source{program: p, node: n, op: op}
+	s.file = p.files.file(n.ID, "source")
+	s.field = p.members.member(unexported(n.ID))
+	s.cursor = p.members.member(unexported(n.ID) + "JSON")
+	s.read = p.members.member("read" + exported(n.ID))
+	if len(op.Used) > maxFields {
+		panic(bugf("source %s uses %d fields, more than %d", n.ID, len(op.Used), maxFields))
+	}
+	if twin := p.twin(op); twin != nil {
+		s.record, s.newJSON, s.constants, s.recordVariable = twin.record, twin.newJSON, twin.constants, twin.recordVariable
+		s.sharesType = true
+	} else {
+		s.nameType()
+	}
+	p.sources, p.sourceOf[n] = append(p.sources, s), s
+}
+
+// twin is a source with the same type and the same used fields.
+func (p *program) twin(op *planner.Source) *source {
+	for _, s := range p.sources {
+		if s.op.TypeName != op.TypeName || s.op.TypePlace != op.TypePlace || len(s.op.Used) != len(op.Used) {
+			continue
+		}
+		equal := true
+		for i, f := range op.Used {
+			equal = equal && s.op.Used[i] == f
+		}
+		if equal {
+			return s
+		}
+	}
+	return nil
+}
+
+func (s *source) nameType() {
+	p := s.program
+	used := make(columns, len(s.node.Row))
+	for _, i := range s.op.Used {
+		used[i] = true
+	}
+	s.record = newRecord(p.names.take(exported(s.op.TypeName)), phrase(s.op.TypeName), s.node.Row, used)
+	s.newJSON = p.names.take("new" + s.record.name + "JSON")
+	for _, f := range s.record.fields {
+		s.constants = append(s.constants, p.names.take(unexported(s.record.name)+f.name))
+	}
+	s.recordVariable = variable(s.record)
+}
+
+// variable is what a value of type r is called: by its first letter, or by its whole name if the
+// letter means something else.
+func variable(r *record) string {
+	n := unexported(r.name)
+	letter := string([]rune(n)[:1])
+	switch letter {
+	case "p", "c", "t", "b", "s", "w", "v", "r", "i", "x":
+		return newScope("value", "in").take(n)
+	}
+	return letter
+}
+
+func (s *source) print(f *jen.File) {
+	if !s.sharesType {
+		s.printType(f)
+	}
+	s.printRead(f)
+	if !s.sharesType {
+		s.printReadJSON(f)
+	}
+}
+
+func (s *source) printType(f *jen.File) {
+	p := s.program
+	f.Comment("// " + s.record.name + " is a record of source " + oneLine(s.node.ID) + " (" + p.place(s.op.TypePlace) + ").")
+	f.Add(s.record.declaration("the batch"))
+	if len(s.record.fields) > 0 {
+		f.Comment("// The fields of " + s.record.name + ", as " + s.newJSON + " numbers them.")
+		var lines []jen.Code
+		for i, c := range s.constants {
+			line := jen.Id(c)
+			if i == 0 {
+				line.Op("=").Iota()
+			}
+			lines = append(lines, line)
+		}
+		f.Const().Defs(lines...)
+		f.Line()
+	}
+	f.Func().Id(s.newJSON).Params().Op("*").Add(rt("JSON")).Block(jen.Return(rt("NewJSON").Call(s.fieldTable())))
+	f.Line()
+}
+
+// fieldTable lists the fields that the cursor stops at.
+func (s *source) fieldTable() jen.Code {
+	if len(s.record.fields) == 0 {
+		return jen.Nil()
+	}
+	var lines []jen.Code
+	for i, f := range s.record.fields {
+		spec := []jen.Code{jen.Id("Name").Op(":").Lit(f.column)}
+		if s.optional(f) {
+			spec = append(spec, jen.Id("Optional").Op(":").True())
+		}
+		lines = append(lines, jen.Id(s.constants[i]).Op(":").Values(spec...))
+	}
+	return jen.Index().Add(rt("Field")).Add(multiline(lines))
+}
+
+// optional reports whether a record may do without f.
+func (s *source) optional(f field) bool { return f.typ.Null || s.def(f) != nil }
+
+// def is the default of f, or nil.
+func (s *source) def(f field) *ir.Const { return s.node.Row[s.node.Row.Index(f.column)].Default }
+
+// printRead prints the loop over a batch.
+func (s *source) printRead(f *jen.File) {
+	p := s.program
+	c := &code{program: p, locals: p.names.inner("p", "in", s.recordVariable)}
+	c.columns = s.record.columns(s.node.Row, s.recordVariable)
+	reject := jen.Id("in").Dot("Reject").Call(jen.Id("p").Dot(s.cursor).Dot("Fault").Call())
+	if at := s.op.OnError.Place; at.Line > 0 {
+		reject.Comment("// " + p.place(at) + ": " + oneLine(at.Text))
+	}
+	if s.op.Format.Line > 0 {
+		c.place(s.op.Format)
+	}
+	c.add(jen.If(jen.Op("!").Id(s.recordVariable).Dot("readJSON").Call(
+		jen.Id("p").Dot(s.cursor), jen.Id("in").Dot("Value").Call())).Block(reject, jen.Continue()))
+	s.printTime(c)
+	c.add(jen.Line())
+	w := &chain{code: c, time: func() jen.Code { return s.eventTime(name(s.recordVariable)).code }}
+	w.row, w.whole, w.wholeName = s.node.Row, s.record, "&"+s.recordVariable
+	w.send(s.node)
+
+	f.Comment("// " + s.read + " takes a batch of " + settingText("topic", s.op.Topic) + " through the streams that read it.")
+	f.Func().Params(jen.Id("p").Op("*").Id("pipeline")).Id(s.read).Params(jen.Id("in").Op("*").Add(rt("Batch"))).Block(
+		jen.Var().Id(s.recordVariable).Id(s.record.name),
+		jen.For(jen.Id("in").Dot("Next").Call()).Block(c.list...),
+	)
+	f.Line()
+}
+
+// printTime tells the watermark the event time.
+func (s *source) printTime(c *code) {
+	if s.op.Time == nil {
+		c.add(jen.If(jen.Op("!").Id("in").Dot("ObserveTimestamp").Call()).Block(jen.Continue()))
+		return
+	}
+	if s.op.TimePlace.Line > 0 {
+		c.add(jen.Comment("// " + s.program.place(s.op.TimePlace) + ": " + oneLine(s.op.TimePlace.Text)))
+	}
+	at := c.expr(s.op.Time)
+	if c.fallible {
+		n := c.locals.take("at")
+		c.add(jen.Id(n).Op(":=").Add(at.code))
+		at = name(n)
+		c.fallible = false
+		c.add(jen.If(calcFailed()).Block(
+			jen.Id("in").Dot("Reject").Call(calcFault()),
+			jen.Continue(),
+		))
+	}
+	c.add(jen.Id("in").Dot("Observe").Call(at.code))
+}
+
+// eventTime is the time of the record in v: its field, where `time` is one.
+func (s *source) eventTime(v value) value {
+	if col, ok := s.op.Time.(*ir.Column); ok {
+		if f := s.record.field(col.Name); f != nil {
+			return v.dot(f.name)
+		}
+	}
+	return value{code: jen.Id("in").Dot("At").Call(), prec: primary}
+}
+
+// printReadJSON prints the scanner: a switch over the fields that are used.
+func (s *source) printReadJSON(f *jen.File) {
+	var body []jen.Code
+	var cases []jen.Code
+	var defaults []jen.Code
+	optional := false
+	for i, fd := range s.record.fields {
+		target := jen.Id(s.recordVariable).Dot(fd.name)
+		optional = optional || s.optional(fd)
+		read := jen.Add(target).Op("=").Add(pick(fd.typ.Null, some(readValue(fd.typ), fd.typ), readValue(fd.typ)).code)
+		if s.optional(fd) {
+			read = jen.If(jen.Op("!").Id("c").Dot("Null").Call()).Block(read)
+		}
+		if d := s.def(fd); d != nil {
+			defaults = append(defaults, jen.Id(fd.name).Op(":").Add(constant(defaultOf(d, fd.typ)).code))
+		}
+		cases = append(cases, jen.Case(jen.Id(s.constants[i])).Block(read))
+	}
+	if optional {
+		body = append(body, jen.Op("*").Id(s.recordVariable).Op("=").Id(s.record.name).Add(maybeLines(defaults)))
+	}
+	if len(cases) > 0 {
+		body = append(body, jen.For(jen.Id("c").Dot("Begin").Call(jen.Id("value")), jen.Id("c").Dot("Next").Call(), jen.Empty()).Block(
+			jen.Switch(jen.Id("c").Dot("Field").Call()).Block(cases...)))
+	} else {
+		body = append(body, jen.Id("c").Dot("Begin").Call(jen.Id("value")), jen.Id("c").Dot("Next").Call())
+	}
+	body = append(body, jen.Return(jen.Id("c").Dot("End").Call()))
+	noun := a(s.record.noun)
+	f.Comment("// readJSON reads " + noun + " from value. It returns false if value is not one.")
+	f.Func().Params(jen.Id(s.recordVariable).Op("*").Id(s.record.name)).Id("readJSON").Params(
+		jen.Id("c").Op("*").Add(rt("JSON")), jen.Id("value").Index().Byte()).Bool().Block(body...)
+}
+
+// defaultOf is the literal d as a t.
+func defaultOf(d *ir.Const, t ir.Type) *ir.Const {
+	c, ok := cast(d, t).(*ir.Const)
+	if !ok {
+		panic(bugf("default of type %s for a %s", d.T, t))
+	}
+	return c
+}
+
+// readValue reads a value of type t at the cursor c.
+func readValue(t ir.Type) value {
+	read := func(method string, args ...jen.Code) value { return name("c").method(method, args...) }
+	switch t.Kind {
+	case ir.Bool:
+		return read("Bool")
+	case ir.Int:
+		return read("Int")
+	case ir.Float:
+		return read("Float")
+	case ir.String:
+		return read("String")
+	case ir.Decimal:
+		return read("Decimal"+pick(t.Wide(), "128", ""), jen.Lit(t.Precision), jen.Lit(t.Scale))
+	case ir.Duration:
+		return read("Duration")
+	case ir.Timestamp:
+		if t.Unit == ir.Text {
+			return read("Time")
+		}
+		return read("TimeUnit", unit(t.Unit))
+	}
+	panic(bugf("no way to read %s", t))
+}

@@ -1,0 +1,9 @@
+// Package docs holds the pages that eoc shows itself.
+package docs
+
+import _ "embed" // for the pages
+
+// Errors is errors.md: a section `## code` for every diagnostic.
+//
+//go:embed errors.md
+var Errors string

@@ -1,0 +1,229 @@
+package syntax
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/participle/v2/lexer"
+
+	"github.com/eoc-lang/eoc/internal/diag"
+)
+
+// What people bring along from other languages: here is what they mean.
+var (
+	clauseHabits = map[string]string{
+		"filter": "where", "having": "where", "when": "where", "on": "where", "map": "let", "set": "let", "var": "let", "with": "let",
+		"project": "select", "return": "select", "yield": "select", "read": "from", "into": "to", "emit": "to", "write": "to", "output": "to",
+		"insert": "to", "reduce": "aggregate", "fold": "aggregate",
+	}
+	declHabits = map[string]string{
+		"pipeline": "stream", "query": "stream", "view": "stream", "flow": "stream", "create": "stream", "select": "stream", "from": "stream",
+		"schema": "type", "record": "type", "struct": "type", "message": "type", "class": "type", "input": "source", "topic": "source",
+		"output": "sink", "config": "job", "settings": "job", "options": "job",
+	}
+	signHabits = map[string]string{"===": "==", "!==": "!=", "<>": "!=", "=<": "<=", "=>": ">=", ":=": "="}
+	wordHabits = map[string]string{
+		"and": "`&&`", "or": "`||`", "mod": "`%`", "div": "`/`", "equals": "`==`", "between": "two comparisons: `x >= 1 && x <= 9`",
+		"case": "`if … then … else …`",
+	}
+	unitHabits = map[string]string{
+		"us": "us", "ms": "ms", "s": "s", "m": "m", "h": "h", "d": "d", "sec": "s", "secs": "s", "second": "s", "seconds": "s",
+		"min": "m", "mins": "m", "minute": "m", "minutes": "m", "hour": "h", "hours": "h", "day": "d", "days": "d",
+		"millis": "ms", "millisecond": "ms", "milliseconds": "ms", "microsecond": "us", "microseconds": "us",
+	}
+)
+
+// Words that this version compiles: those that are proposed and listed.
+var (
+	clausesHere = strings.Fields("from where let select window aggregate to")
+	declsHere   = strings.Fields("type source sink stream job")
+)
+
+// place is where a failure of the grammar is: the token, those around it, the innermost open
+// bracket and the clause.
+type place struct {
+	part         []lexer.Token
+	i            int
+	want         string
+	open, clause *lexer.Token
+}
+
+func (p place) at(k int) lexer.Token {
+	if j := p.i + k; j >= 0 && j < len(p.part) {
+		return p.part[j]
+	}
+	return lexer.Token{}
+}
+
+// in reports whether the failure is in one of these clauses.
+func (p place) in(words ...string) bool {
+	return p.clause != nil && slices.Contains(words, p.clause.Value)
+}
+
+// inStream: directly in the braces of a stream, not in those of a sink in place.
+func (p place) inStream() bool {
+	if p.part[0].Value != "stream" || p.open == nil || p.open.Value != "{" {
+		return false
+	}
+	first := slices.IndexFunc(p.part, func(t lexer.Token) bool { return t.Type == kindOp && t.Value == "{" })
+	return p.part[first].Pos == p.open.Pos
+}
+
+// habit explains what is right in another language; ok is false if it is nothing of the kind.
+func (f *File) habit(p place) (d diag.Diagnostic, ok bool) {
+	for _, try := range []func(place) (diag.Diagnostic, bool){f.unitHabit, f.sqlHabit, f.signHabit, f.routeHabit, f.wordHabit, f.optionHabit} {
+		if d, ok = try(p); ok {
+			return d, ok
+		}
+	}
+	return d, false
+}
+
+// span marks two tokens of one line and what is between them.
+func (f *File) span(a, b lexer.Token) diag.Span {
+	s := f.mark(a)
+	if b.Pos.Line == a.Pos.Line {
+		s.Length = b.Pos.Column - a.Pos.Column + f.mark(b).Length
+	}
+	return s
+}
+
+// wantUnit is what Option.Parse expects of a number that has a unit behind a space.
+const wantUnit = "a unit without a space"
+
+// unitHabit: 60, 5 s and 1 minute are no durations.
+func (f *File) unitHabit(p place) (diag.Diagnostic, bool) {
+	n, unit := p.at(0), p.at(1)
+	switch {
+	case p.want == wantUnit:
+		n, unit = p.at(-1), p.at(0)
+	case n.Type != kindNum:
+		return diag.Diagnostic{}, false
+	case p.want != kinds["Length"] && (p.at(-2).Value != "window" || p.at(-2).Type != kindClause):
+		return diag.Diagnostic{}, false
+	}
+	short := unitHabits[strings.ToLower(unit.Value)]
+	if short != "" && !duration.MatchString(n.Value+short) { // 1.5 s
+		return diag.New("bad-number", f.span(n, unit), "a duration has no decimal point").WithLabel("as in 1500ms"), true
+	}
+	if short == "" || unit.Pos.Line != n.Pos.Line {
+		return f.fault(n, "bad-number", "`%s` has no unit", n.Value).
+			WithLabel("a duration has one, as in 90s or 1h30m"), true
+	}
+	return diag.New("bad-number", f.span(n, unit), "`%s %s` is not a duration", n.Value, unit.Value).
+		WithLabel("write `%s`", n.Value+short), true
+}
+
+// signHabit: operators and the equals sign of other languages.
+func (f *File) signHabit(p place) (diag.Diagnostic, bool) {
+	t := p.at(0)
+	for _, pair := range [][2]lexer.Token{{p.at(-1), t}, {t, p.at(1)}} {
+		a, b := pair[0], pair[1]
+		adjacent := a.Type == kindOp && b.Type == kindOp && a.Pos.Offset+len(a.Value) == b.Pos.Offset
+		if here := signHabits[a.Value+b.Value]; adjacent && here != "" {
+			return diag.New("syntax", f.span(a, b), "`%s` is not an operator", a.Value+b.Value).WithLabel("here it is written `%s`", here), true
+		}
+	}
+	if t.Type != kindOp || p.clause == nil || p.in("from") || p.part[0].Value != "stream" {
+		return diag.Diagnostic{}, false
+	}
+	switch {
+	case t.Value == "=" && p.want != "an expression":
+		return f.fault(t, "syntax", "`=` gives a name, it compares nothing").WithLabel("equality is written `==`"), true
+	case t.Value == "?":
+		return f.fault(t, "syntax", "`?` does not fit here").WithLabel("a choice is written `if … then … else …`"), true
+	}
+	return diag.Diagnostic{}, false
+}
+
+// routeHabit: conditions and topics at places where they do not stand.
+func (f *File) routeHabit(p place) (diag.Diagnostic, bool) {
+	t := p.at(0)
+	if p.part[0].Value != "stream" || p.clause == nil {
+		return diag.Diagnostic{}, false
+	}
+	const routes = "a choice between sinks is written `to a if …, b else`"
+	switch {
+	case p.in("to") && t.Type == kindID && t.Value == "else" && p.open.Value == "{":
+		return f.fault(t, "syntax", "`else` stands behind its sink").WithLabel("%s", routes), true
+	case p.inStream() && t.Type == kindID && strings.EqualFold(t.Value, "if"):
+		return f.fault(t, "unknown-clause", "`%s` is not a clause", t.Value).WithHelp(routes), true
+	case p.in("from") && p.inStream() && isWord(t, "as") && p.at(-1).Pos.Line == t.Pos.Line:
+		return f.fault(t, "syntax", "`from` gives no other name").
+			WithLabel("leave out `%s %s`: fields are written without a prefix", t.Value, p.at(1).Value), true
+	case p.in("from") && (t.Value == "(" && p.at(-1).Type == kindID || t.Type == kindStr):
+		at := p.at(-1)
+		topic := `kafka("topic")`
+		if t.Type == kindStr {
+			at, topic = t, "kafka("+t.Value+")"
+		} else if s := p.at(1); s.Type == kindStr {
+			topic = "kafka(" + s.Value + ")"
+		}
+		return f.fault(at, "bad-connector", "`from` reads a source or a stream by its name").
+			WithHelp("declare the topic, `source name: Type from %s`, and read it, `from name`", topic), true
+	}
+	return diag.Diagnostic{}, false
+}
+
+// wordHabit: words in the place of operators, brackets and names.
+func (f *File) wordHabit(p place) (diag.Diagnostic, bool) {
+	t, before := p.at(0), p.at(-1)
+	if p.part[0].Value != "stream" || p.clause == nil || p.in("from") {
+		return diag.Diagnostic{}, false
+	}
+	sameLine := before.Pos.Line == t.Pos.Line
+	word := strings.ToLower(t.Value)
+	switch {
+	case before.Type == kindID && strings.EqualFold(before.Value, "not") && sameLine:
+		return f.fault(before, "syntax", "`%s` is not an operator", before.Value).WithLabel("write `!%s`", t.Value), true
+	case p.in("aggregate") && before.Type == kindID && sameLine && p.at(-2).Value == "=" && t.Type != kindOp && t.Value != "if" && !t.EOF():
+		return diag.New("bad-aggregate", f.span(before, t), "an aggregate has brackets").WithLabel("write `%s(%s)`", before.Value, t.Value), true
+	case isWord(before, "case") && sameLine && !t.EOF() && t.Type != kindOp:
+		return f.fault(before, "syntax", "there is no `%s`", before.Value).WithLabel("a choice is written `if … then … else …`"), true
+	case t.Type != kindID:
+		return diag.Diagnostic{}, false
+	case wordHabits[word] != "":
+		return f.fault(t, "syntax", "`%s` is not an operator", t.Value).WithLabel("write %s", wordHabits[word]), true
+	case word == "as" && p.in("let", "select", "aggregate", "window"):
+		value := "…"
+		if before.Type == kindID && (p.at(-2).Type == kindClause || p.at(-2).Value == ",") {
+			value = before.Value
+		}
+		return f.fault(t, "syntax", "a name stands in front of its value").WithLabel("write `%s = %s`", p.at(1).Value, value), true
+	case word != t.Value && (levels[word] > 0 || word == "then" || word == "else"):
+		return f.fault(t, "syntax", "`%s` does not fit here", t.Value).WithLabel("it is written `%s`", word), true
+	}
+	return diag.Diagnostic{}, false
+}
+
+// optionHabit: options with signs behind their words, and keys without commas.
+func (f *File) optionHabit(p place) (diag.Diagnostic, bool) {
+	if p.want != "an expression" || p.open == nil || p.open.Value != "{" || p.inStream() || p.part[0].Value == "test" {
+		return diag.Diagnostic{}, false
+	}
+	t, before := p.at(0), p.at(-1)
+	if before.Type == kindID && t.Type == kindOp && (t.Value == "=" || t.Value == ":") {
+		return f.fault(t, "syntax", "an option has no `%s` behind its word", t.Value).
+			WithLabel("write `%s %s`", before.Value, p.at(1).Value), true
+	}
+	if first, second, ok := p.bareKeys(); ok {
+		return f.fault(second, "option-comma", "between keys stands a comma").
+			WithLabel("write `key %s, %s`", first.Value, second.Value), true
+	}
+	return diag.Diagnostic{}, false
+}
+
+// bareKeys looks in front for a line that is `key` and names without commas: there the
+// second was taken for an option, and those behind it for what they are not.
+func (p place) bareKeys() (first, second lexer.Token, ok bool) {
+	isName := func(t lexer.Token) bool { return t.Type == kindID || t.Type == kindQ }
+	for j := p.i - 3; j > 0 && p.part[j].Pos.Offset > p.open.Pos.Offset; j-- {
+		key, a, b, next := p.part[j], p.part[j+1], p.part[j+2], p.part[j+3]
+		line := key.Pos.Line
+		if key.Value == "key" && key.Type == kindID && isName(a) && isName(b) && a.Pos.Line == line && b.Pos.Line == line &&
+			(next.Pos.Line != line || next.Value == "}") {
+			return a, b, true
+		}
+	}
+	return first, second, false
+}

@@ -1,0 +1,125 @@
+package syntax
+
+import (
+	"strings"
+
+	"github.com/alecthomas/participle/v2/lexer"
+
+	"github.com/eoc-lang/eoc/internal/diag"
+)
+
+// sqlHabit explains what is right in SQL.
+func (f *File) sqlHabit(p place) (diag.Diagnostic, bool) {
+	if p.part[0].Value != "stream" || p.open == nil {
+		return diag.Diagnostic{}, false
+	}
+	for _, try := range []func(place) (diag.Diagnostic, bool){f.starHabit, f.absentHabit, f.windowHabit, f.listHabit} {
+		if d, ok := try(p); ok {
+			return d, true
+		}
+	}
+	return diag.Diagnostic{}, false
+}
+
+// isWord compares a word without its case.
+func isWord(t lexer.Token, word string) bool {
+	return t.Type == kindID && strings.EqualFold(t.Value, word)
+}
+
+// starHabit: `*` for all fields or all rows.
+func (f *File) starHabit(p place) (diag.Diagnostic, bool) {
+	const keepsAll = "list the fields, as in `select user_id, amount`; without `select` all are kept"
+	t, before, next := p.at(0), p.at(-1), p.at(1)
+	switch {
+	case p.inStream() && isWord(t, "select") && next.Value == "*" && next.Type == kindOp:
+		return f.fault(next, "syntax", "`*` does not stand for all fields").WithHelp(keepsAll), true
+	case t.Value != "*" || t.Type != kindOp || p.want != "an expression":
+		return diag.Diagnostic{}, false
+	case p.in("select") && before.Value == ",":
+		return f.fault(t, "syntax", "`*` does not stand for all fields").WithHelp(keepsAll), true
+	case p.in("aggregate") && before.Value == "(" && p.at(-2).Type == kindID && next.Value == ")":
+		fun := p.at(-2)
+		d := diag.New("bad-aggregate", f.span(fun, next), "`*` does not stand for all rows")
+		if strings.EqualFold(fun.Value, "count") {
+			return d.WithLabel("write `count()`"), true
+		}
+		return d.WithLabel("write a field in the brackets, as in `%s(amount)`", strings.ToLower(fun.Value)), true
+	}
+	return diag.Diagnostic{}, false
+}
+
+// absentHabit: what has no clause here, and `from` behind what it feeds.
+func (f *File) absentHabit(p place) (diag.Diagnostic, bool) {
+	t, next := p.at(0), p.at(1)
+	if !p.inStream() {
+		return diag.Diagnostic{}, false
+	}
+	switch {
+	case (isWord(t, "order") || isWord(t, "sort")) && isWord(next, "by"):
+		return diag.New("unknown-clause", f.span(t, next), "there is no `%s %s`", t.Value, next.Value).
+			WithHelp("a stream has no end at which it could be sorted: sort the results where they are read"), true
+	case isWord(t, "limit") && next.Type == kindNum:
+		return f.fault(t, "unknown-clause", "there is no `%s`", t.Value).
+			WithHelp("a stream has no end, so there is no number of rows after which it is complete: choose rows with `where`"), true
+	case isWord(t, "from") && p.clause != nil && p.clause.Value != "from" && p.at(-1).Pos.Line == t.Pos.Line && !p.hasFrom():
+		return f.fault(t, "clause-order", "a stream begins with `from`").
+			WithHelp("write `from %s` on the first line, and `%s …` on a line below it", next.Value, p.clause.Value), true
+	}
+	return diag.Diagnostic{}, false
+}
+
+// hasFrom: a `from` stands in front.
+func (p place) hasFrom() bool {
+	for _, t := range p.part[:p.i] {
+		if t.Type == kindClause && t.Value == "from" {
+			return true
+		}
+	}
+	return false
+}
+
+// windowHabit: a window as a function, with commas, or with the `group by` of SQL.
+func (f *File) windowHabit(p place) (diag.Diagnostic, bool) {
+	if !p.in("window") || !p.inStream() && p.at(0).Value != "(" {
+		return diag.Diagnostic{}, false
+	}
+	t, before, next := p.at(0), p.at(-1), p.at(1)
+	sameLine := before.Pos.Line == t.Pos.Line
+	const noComma = "leave it out: between the parts of a window stands none"
+	switch {
+	case sameLine && (isWord(t, "group") || isWord(t, "partition")) && isWord(next, "by"):
+		return diag.New("unknown-window-option", f.span(t, next), "`%s %s` is not a window option", t.Value, next.Value).
+			WithLabel("write `by %s`", p.at(2).Value), true
+	case t.Value == "(" && p.at(-2).Value == "window" && p.at(-2).Type == kindClause:
+		return f.fault(t, "syntax", "a window has no brackets").WithLabel("write `window %s %s`", before.Value, next.Value), true
+	case t.Value == "," && t.Type == kindOp:
+		return f.fault(t, "option-comma", "a window has no comma here").WithLabel(noComma), true
+	}
+	return diag.Diagnostic{}, false
+}
+
+// listHabit: the list of `in` in round brackets, and lists of items without commas.
+func (f *File) listHabit(p place) (diag.Diagnostic, bool) {
+	t, before, next := p.at(0), p.at(-1), p.at(1)
+	switch {
+	case p.open.Value == "(" && t.Value == "," && p.want == "`)`" && isWord(p.beforeOpen(), "in"):
+		return f.fault(*p.open, "syntax", "the list of `in` stands in square brackets").
+			WithLabel("write `in [%s, …]`", before.Value), true
+	case !p.inStream() || !p.in("let", "select", "aggregate") || t.Type != kindID && t.Type != kindQ || before.Pos.Line == t.Pos.Line:
+		return diag.Diagnostic{}, false
+	case next.Value == "=" && next.Type == kindOp:
+		return f.fault(before, "syntax", "`,` is missing after this").
+			WithRelated(f.mark(t), "this item of `%s` comes next", p.clause.Value), true
+	}
+	return diag.Diagnostic{}, false
+}
+
+// beforeOpen is the token in front of the innermost open bracket.
+func (p place) beforeOpen() lexer.Token {
+	for j := p.i - 1; j > 0; j-- {
+		if p.part[j].Pos == p.open.Pos {
+			return p.part[j-1]
+		}
+	}
+	return lexer.Token{}
+}

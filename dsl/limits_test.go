@@ -1,0 +1,60 @@
+package dsl_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/eoc-lang/eoc/dsl"
+	"github.com/eoc-lang/eoc/internal/diag"
+)
+
+// TestLimits: what docs/language.md names as the largest is taken, and one more is not.
+func TestLimits(t *testing.T) {
+	const head = "type A { x: int  ok: bool  at: timestamp }\nsource a: A from kafka(\"a\") { time at  watermark 1s }\n"
+	const end = "stream z { from a  to kafka(\"z\") }\n"
+	in := func(clauses string) string {
+		return head + "stream s {\n  from a\n" + clauses + "  to kafka(\"s\")\n}\n"
+	}
+	window := func(size string) string { return in("  window tumbling " + size + " by x\n  aggregate n = count()\n") }
+	repeat := func(n int, format string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		what, fits, not string
+		code            string
+	}{
+		{"declarations", head + end + repeat(997, "stream s%[1]d { from a  to kafka(\"t%[1]d\") }\n"), head + end + repeat(998, "stream s%[1]d { from a  to kafka(\"t%[1]d\") }\n"), "too-big"},
+		{"fields of a type", typed(64), typed(65), "not-yet"},
+		{"fields of a row", in("  let " + repeat(252, "x%d = 1, ") + "y = 1\n"), in("  let " + repeat(253, "x%d = 1, ") + "y = 1\n"), "too-big"},
+		{"brackets", in("  where " + strings.Repeat("(", 99) + "ok" + strings.Repeat(")", 99) + "\n"), in("  where " + strings.Repeat("(", 100) + "ok" + strings.Repeat(")", 100) + "\n"), "nesting"},
+		{"words of an expression", in("  where ok" + strings.Repeat(" && ok", 4_000) + "\n"), in("  where ok" + strings.Repeat(" && ok", 5_000) + "\n"), "nesting"},
+		{"the shortest window", window("1ms"), window("999us"), "out-of-range"},
+		{"the longest window", window("3650d"), window("3651d"), "out-of-range"},
+		{"tasks", "job j { parallelism 128 }\n" + head + end, "job j { parallelism 129 }\n" + head + end, "out-of-range"},
+		{"a topic", strings.Replace(head, `kafka("a")`, `kafka("`+strings.Repeat("a", 249)+`")`, 1) + end, strings.Replace(head, `kafka("a")`, `kafka("`+strings.Repeat("a", 250)+`")`, 1) + end, "bad-topic"},
+		{"a duration", in("  where at - at < 106751d\n"), in("  where at - at < 106752d\n"), "literal-range"},
+	} {
+		if _, diags := dsl.Check("x.eo", []byte(c.fits)); diag.HasErrors(diags) {
+			t.Errorf("%s: what fits is refused: %s [%s]", c.what, diags[0].Message, diags[0].Code)
+		}
+		_, diags := dsl.Check("x.eo", []byte(c.not))
+		if !diag.HasErrors(diags) || diags[0].Code != c.code {
+			t.Errorf("%s: want %s, got %v", c.what, c.code, diags)
+		}
+	}
+}
+
+// typed is a program whose type has n fields.
+func typed(n int) string {
+	var b strings.Builder
+	b.WriteString("type A {\n  at: timestamp\n")
+	for i := range n - 1 {
+		fmt.Fprintf(&b, "  f%d: int\n", i)
+	}
+	return b.String() + "}\nsource a: A from kafka(\"a\") { time at }\nstream s { from a  to kafka(\"s\") }\n"
+}

@@ -1,0 +1,249 @@
+package crashtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/eoc-lang/eoc/internal/dev"
+	"github.com/eoc-lang/eoc/internal/devkafka"
+	"github.com/eoc-lang/eoc/internal/reference"
+	"github.com/eoc-lang/eoc/planner"
+)
+
+// The program has to make some checkpoints before it has read everything. So each partition is filled in pieces, of which the
+// broker hands out one at a time, of all partitions, with a pause between: about two for each checkpoint. Of many partitions the
+// pauses are shorter, since some checkpoints are enough.
+const (
+	pieces       = 16 // of each partition, at least
+	longestPause = 25 * time.Millisecond
+	longestPace  = 5 * time.Second       // all pauses together
+	interval     = 50 * time.Millisecond // of checkpoints
+)
+
+// mostData is how many bytes of keys and values a run may be fed. Each broker has a copy, and several run side by side, so that it
+// is far below what a machine can hold.
+const mostData = 64 << 20
+
+// fewer is what to do about too much data.
+const fewer = "take fewer records, three of each kind are enough"
+
+// sample is what every run is fed, always to the same partitions and offsets.
+type sample struct {
+	records int           // of all topics, as they are in the files
+	bytes   int           // of their keys and values
+	rounds  int           // how often they are fed
+	pause   time.Duration // of the broker between two pieces
+	files   []string
+	missing []string          // files that are not there
+	feeds   []feed            // by topic
+	input   reference.Input   // the same for the reference
+	names   map[string]string // topic on the broker to topic in the .eo file
+}
+
+// feed is what one topic gets.
+type feed struct {
+	topic      string
+	partitions [][]devkafka.Record
+	cuts       [][]int // where the pieces of each partition end
+}
+
+// readSample reads the data of all inputs. A record without a time gets now.
+func readSample(o Options, topics []dev.Topic, now time.Time) (*sample, error) {
+	s := &sample{input: reference.Input{}, names: map[string]string{}}
+	lines := map[string][]devkafka.Record{}
+	most := 0
+	for _, t := range topics {
+		if !t.Input {
+			continue
+		}
+		records, err := s.readFile(dev.DataFile(o.Data, t.Name), t.Rule, now)
+		if err != nil {
+			return nil, err
+		}
+		lines[t.Name] = records
+		s.records += len(records)
+		most = max(most, len(records))
+	}
+	if s.records == 0 {
+		return nil, s.nothing(o)
+	}
+	s.rounds = max(1, (pieces*int(o.Partitions)+most-1)/most)
+	if s.bytes > mostData/s.rounds {
+		return nil, fmt.Errorf("%s: the sample data is too much: fed %s, so that each of %s gets %d pieces, it is more than %d MiB; take smaller records, or fewer --partitions",
+			strings.Join(s.files, ", "), times(s.rounds), many(int(o.Partitions), "partition"), pieces, mostData>>20)
+	}
+	rng := rand.New(rand.NewPCG(o.Seed, 1))
+	for _, t := range topics {
+		if t.Input {
+			s.feeds = append(s.feeds, deal(t.Name, slices.Repeat(lines[t.Name], s.rounds), int(o.Partitions), rng))
+		}
+	}
+	s.pause = min(longestPause, longestPace/time.Duration(s.pieces()))
+	return s, s.refer(o.Graph)
+}
+
+// pieces are those of all topics and partitions.
+func (s *sample) pieces() (n int) {
+	for _, f := range s.feeds {
+		for _, ends := range f.cuts {
+			n += len(ends)
+		}
+	}
+	return n
+}
+
+// limit is how long one life of the program may last: a life that is handed out everything in pieces has lifeLimit beside that, even
+// if each takes much longer than the pause on a machine that has too much to do.
+func (s *sample) limit() time.Duration {
+	return lifeLimit + time.Duration(s.pieces())*longestPause
+}
+
+// nothing says where data is looked for.
+func (s *sample) nothing(o Options) error {
+	where := fmt.Sprintf("it belongs into %s, a record in each line", filepath.Join(filepath.Dir(o.File), "data", "TOPIC.jsonl"))
+	switch {
+	case len(s.files) > 0:
+		where = strings.Join(s.files, ", ") + " hold no record"
+	case o.Data != "":
+		where = fmt.Sprintf("expected %s, a record in each line", strings.Join(s.missing, ", "))
+	}
+	return fmt.Errorf("there is no sample data: %s; --data names another folder", where)
+}
+
+func (s *sample) readFile(path string, rule devkafka.Rule, now time.Time) ([]devkafka.Record, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		s.missing = append(s.missing, path)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	s.files = append(s.files, path)
+	var records []devkafka.Record
+	for r, err := range rule.Records(file) {
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if r.Time.IsZero() {
+			r.Time = now
+		}
+		r.Time = r.Time.Truncate(time.Millisecond) // as a broker keeps it
+		if s.bytes += len(r.Key) + len(r.Value); s.bytes > mostData {
+			return nil, fmt.Errorf("%s: the sample data is more than %d MiB; %s", path, mostData>>20, fewer)
+		}
+		records = append(records, r)
+	}
+	return records, nil
+}
+
+// deal gives each record its partition, by its key, else in turn, and cuts the partitions into pieces.
+func deal(topic string, records []devkafka.Record, partitions int, rng *rand.Rand) feed {
+	f := feed{topic: topic, partitions: make([][]devkafka.Record, partitions)}
+	keyless := 0
+	for _, r := range records {
+		if r.Key != nil {
+			r.Partition = devkafka.Partition(r.Key, int32(partitions))
+		} else {
+			r.Partition = int32(keyless % partitions)
+			keyless++
+		}
+		r.Offset = int64(len(f.partitions[r.Partition]))
+		f.partitions[r.Partition] = append(f.partitions[r.Partition], r)
+	}
+	for _, part := range f.partitions {
+		f.cuts = append(f.cuts, cut(len(part), pieces, rng))
+	}
+	return f
+}
+
+// cut cuts n things into at most so many pieces, none of them empty, of random sizes. It returns where they end.
+func cut(n, into int, rng *rand.Rand) []int {
+	if n == 0 {
+		return nil
+	}
+	ends := rng.Perm(n - 1)[:min(into, n)-1]
+	for i := range ends {
+		ends[i]++
+	}
+	slices.Sort(ends)
+	return append(ends, n)
+}
+
+// refer makes the reference's input: of each source, what its topic gets.
+func (s *sample) refer(g *planner.Graph) error {
+	for _, n := range g.Nodes {
+		source, ok := n.Op.(*planner.Source)
+		if !ok {
+			continue
+		}
+		topic, err := dev.TopicName(source.Topic, os.LookupEnv)
+		if err != nil {
+			return err
+		}
+		s.names[topic] = source.Topic.Text
+		for _, f := range s.feeds {
+			if f.topic == topic {
+				s.input[source.Name] = f.refer()
+			}
+		}
+	}
+	return nil
+}
+
+func (f feed) refer() [][]reference.Record {
+	out := make([][]reference.Record, len(f.partitions))
+	for id, part := range f.partitions {
+		for _, r := range part {
+			out[id] = append(out[id], reference.Record{Key: r.Key, Value: r.Value, Offset: r.Offset, Time: r.Time.UnixMicro()})
+		}
+	}
+	return out
+}
+
+// written is the topic of the .eo file that stands for a topic on the broker.
+func (s *sample) written(topic string) string {
+	if name, ok := s.names[topic]; ok {
+		return name
+	}
+	return topic
+}
+
+// send fills a topic, piece by piece: what is sent together is handed out together.
+func (f feed) send(ctx context.Context, client *devkafka.Client) error {
+	for k := 0; ; k++ {
+		var batch []devkafka.Record
+		for id, ends := range f.cuts {
+			if k >= len(ends) {
+				continue
+			}
+			from := 0
+			if k > 0 {
+				from = ends[k-1]
+			}
+			batch = append(batch, f.partitions[id][from:ends[k]]...) // a copy: Send notes in it where the records are
+		}
+		if batch == nil {
+			return nil
+		}
+		want := slices.Clone(batch)
+		if err := client.Send(ctx, f.topic, batch); err != nil {
+			return err
+		}
+		for i, r := range batch {
+			if r.Partition != want[i].Partition || r.Offset != want[i].Offset {
+				return fmt.Errorf("the record for %s, partition %d, offset %d has come to partition %d, offset %d",
+					f.topic, want[i].Partition, want[i].Offset, r.Partition, r.Offset)
+			}
+		}
+	}
+}

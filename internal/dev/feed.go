@@ -1,0 +1,190 @@
+package dev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/eoc-lang/eoc/internal/devkafka"
+)
+
+const (
+	// mostAtOnce is how many records are sent in one go.
+	mostAtOnce = 1000
+	// leastPause is the shortest time between two that are paced: faster than that, several are sent at once.
+	leastPause = 20 * time.Millisecond
+)
+
+// ending is that of files with sample data: a line is a record, the name is the topic's.
+const ending = ".jsonl"
+
+// DataDir is where the sample data of a .eo file is unless somebody says otherwise: in data/NAME beside it, else in data; "" if there is none.
+func DataDir(file string) string {
+	data := filepath.Join(filepath.Dir(file), "data")
+	for _, dir := range []string{filepath.Join(data, strings.TrimSuffix(filepath.Base(file), ".eo")), data} {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir
+		}
+	}
+	return ""
+}
+
+// DataFile is the file with the sample data of a topic, in a folder of them.
+func DataFile(dir, topic string) string { return filepath.Join(dir, topic+ending) }
+
+// feed begins to feed the data of all inputs, each topic for itself. l.fed gets the end of it.
+func (l *life) feed() {
+	ctx, cancel := context.WithCancel(context.Background())
+	l.cancel = cancel
+	fed := make(chan error, 1)
+	l.fed = fed
+	list, others := l.topics, l.others() // an edit that changes a source is refused, so it brings no others
+	l.feeders.Go(func() {
+		var all sync.WaitGroup
+		errs := make([]error, len(list))
+		for i, t := range list {
+			if t.role == input {
+				all.Go(func() { errs[i] = l.feedTopic(ctx, t, others) })
+			}
+		}
+		all.Wait()
+		fed <- errors.Join(errs...)
+	})
+}
+
+// others are the files with data of which no source reads the topic: one of them may have the wrong name.
+func (l *life) others() string {
+	entries, err := os.ReadDir(l.Data)
+	if err != nil {
+		return "" // there is no folder, as is said already
+	}
+	var names []string
+	for _, e := range entries {
+		topic, ok := strings.CutSuffix(e.Name(), ending)
+		if _, read := l.topics.input(topic); ok && !read {
+			names = append(names, e.Name())
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return "; of what is there no source reads " + strings.Join(names, ", ")
+}
+
+// feedTopic feeds the file of a topic. If there is none it says so, and which others there are.
+func (l *life) feedTopic(ctx context.Context, t topic, others string) error {
+	path := DataFile(l.Data, t.name)
+	file, err := os.Open(path)
+	switch {
+	case l.Data == "" || errors.Is(err, fs.ErrNotExist):
+		l.screen.say("no data for topic %s: %s is not there%s", t.name, l.wanted(t.name), others)
+		return nil
+	case err != nil:
+		return err
+	}
+	defer file.Close()
+	var long devkafka.LongError
+	n, err := l.send(ctx, t.name, l.passLong(path, t.rule.Records(file)))
+	switch {
+	case ctx.Err() != nil:
+		return nil // it has been ended
+	case errors.As(err, &long):
+		return fmt.Errorf("%s:%d: %s", path, long.Line, long.Text())
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	l.screen.say("fed %s to topic %s from %s", many(n, "record"), t.name, path)
+	return nil
+}
+
+// passLong passes over records of a file that are too long, and says so. With UntilEnd, where nobody may be reading along, they are errors.
+func (l *life) passLong(path string, records iter.Seq2[devkafka.Record, error]) iter.Seq2[devkafka.Record, error] {
+	return func(yield func(devkafka.Record, error) bool) {
+		for r, err := range records {
+			var long devkafka.LongError
+			if errors.As(err, &long) && !l.UntilEnd {
+				l.screen.say("%s:%d: %s", path, long.Line, long.Text())
+				continue
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// wanted is where the data of a topic would be.
+func (l *life) wanted(topic string) string {
+	dir := l.Data
+	if dir == "" {
+		dir = filepath.Join(filepath.Dir(l.File), "data")
+	}
+	return DataFile(dir, topic)
+}
+
+// send sends records to a topic, at l.Rate, and returns how many.
+func (l *life) send(ctx context.Context, topic string, records iter.Seq2[devkafka.Record, error]) (n int, err error) {
+	pace := newPacer(l.Rate)
+	defer pace.stop()
+	var batch []devkafka.Record
+	for r, err := range records {
+		if err != nil {
+			return n, err
+		}
+		if batch = append(batch, r); len(batch) < pace.batch {
+			continue
+		}
+		if err := l.client.Send(ctx, topic, batch); err != nil {
+			return n, err
+		}
+		n, batch = n+len(batch), batch[:0]
+		if err := pace.wait(ctx); err != nil {
+			return n, err
+		}
+	}
+	if len(batch) > 0 {
+		err = l.client.Send(ctx, topic, batch)
+		n += len(batch)
+	}
+	return n, err
+}
+
+// pacer says how many records go at once, and waits between them.
+type pacer struct {
+	batch int
+	tick  *time.Ticker // nil: no waiting
+}
+
+// newPacer paces to rate records a second; 0: as fast as possible.
+func newPacer(rate float64) pacer {
+	if rate <= 0 {
+		return pacer{batch: mostAtOnce}
+	}
+	batch := max(1, int(rate*leastPause.Seconds()))
+	return pacer{batch, time.NewTicker(time.Duration(float64(batch) / rate * float64(time.Second)))}
+}
+
+func (p pacer) wait(ctx context.Context) error {
+	if p.tick == nil {
+		return nil
+	}
+	select {
+	case <-p.tick.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p pacer) stop() {
+	if p.tick != nil {
+		p.tick.Stop()
+	}
+}

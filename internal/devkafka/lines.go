@@ -1,0 +1,146 @@
+package devkafka
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+)
+
+// MostBytes is the greatest size of a record, key and value: what the largest batch that clients send unless told otherwise
+// (1,000,012 bytes, franz-go's ProducerBatchMaxBytes) has left for one beside its own fields.
+const MostBytes = 1_000_012 - 112
+
+// longestLine is the greatest length of a line in bytes: a record, and on standard input its topic.
+const longestLine = MostBytes + 1<<10
+
+// LongError says that a record is too long to be sent, or a line to be one. What comes behind it can be read.
+type LongError struct {
+	Line  int // of the text, from 1
+	Bytes int
+}
+
+func (e LongError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text()) }
+
+// Text says it without the line.
+func (e LongError) Text() string {
+	return fmt.Sprintf("a record of %d bytes is not fed: clients send %d at most, key and value, unless told otherwise", e.Bytes, MostBytes)
+}
+
+// Lines reads lines, without what ends them. One that is too long is a LongError, behind which it goes on; it ends at any other error.
+func Lines(r io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		in := bufio.NewReader(r)
+		for number := 1; ; number++ {
+			line, size, err := readLine(in)
+			switch {
+			case err != nil && !errors.Is(err, io.EOF):
+				yield(nil, fmt.Errorf("line %d: %w", number, err))
+				return
+			case size > longestLine:
+				if !yield(nil, LongError{number, size}) {
+					return
+				}
+			case size > 0 || err == nil:
+				if !yield(line, nil) {
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}
+}
+
+// readLine reads a line and says how long it is, without what ends it. Of one that is too long not all is kept.
+func readLine(in *bufio.Reader) (line []byte, size int, err error) {
+	for {
+		var part []byte
+		part, err = in.ReadSlice('\n')
+		if size += len(part); size <= longestLine+len("\r\n") {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			break
+		}
+	}
+	if err == nil {
+		size--
+		line = bytes.TrimSuffix(line, []byte("\n"))
+	}
+	if cut, ok := bytes.CutSuffix(line, []byte("\r")); ok {
+		line, size = cut, size-1
+	}
+	return line, size, err
+}
+
+// Rule says how a line of JSON becomes a record, whose value it is. A line that is not an object, or lacks
+// the fields, becomes a record without key, of now: bad input is what dead letters are tried with.
+type Rule struct {
+	Key  string        // field that gives the key: a string its text, another value its JSON; "": no key
+	Time string        // field that gives the time: RFC 3339 text, or a number that counts Units since 1970; "": now
+	Unit time.Duration // of numbers; 0: milliseconds
+}
+
+// Records reads a record from each line that is not blank. One that is too long is a LongError, behind which it goes on; it ends at
+// any other error.
+func (rule Rule) Records(r io.Reader) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		number := 0
+		for line, err := range Lines(r) {
+			number++
+			var record Record
+			if err == nil {
+				if line = bytes.TrimSpace(line); len(line) == 0 {
+					continue
+				}
+				record = rule.Record(line)
+				if n := record.Size(); n > MostBytes {
+					err = LongError{number, n}
+				}
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+// Record makes the record of a line, whose bytes it keeps.
+func (rule Rule) Record(line []byte) Record {
+	out := Record{Partition: ByKey, Value: line}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(line, &fields) != nil {
+		return out
+	}
+	if value, ok := fields[rule.Key]; ok && rule.Key != "" {
+		var text string
+		switch {
+		case string(value) == "null": // no key
+		case json.Unmarshal(value, &text) == nil:
+			out.Key = []byte(text)
+		default:
+			out.Key = value
+		}
+	}
+	if value, ok := fields[rule.Time]; ok && rule.Time != "" {
+		var count int64
+		if json.Unmarshal(value, &out.Time) != nil && json.Unmarshal(value, &count) == nil {
+			out.Time = rule.at(count)
+		}
+	}
+	return out
+}
+
+// at is the time that is count Units after the beginning of 1970.
+func (rule Rule) at(count int64) time.Time {
+	unit := int64(cmp.Or(rule.Unit, time.Millisecond))
+	perSecond := int64(time.Second) / unit
+	return time.Unix(count/perSecond, count%perSecond*unit)
+}

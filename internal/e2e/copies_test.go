@@ -1,0 +1,192 @@
+//go:build unix
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/eoc-lang/eoc/internal/e2e/program"
+)
+
+// TestSecondCopyIsRefused starts copies of a running program: one on its state, one on an empty one.
+func TestSecondCopyIsRefused(t *testing.T) {
+	t.Parallel()
+	r := newCase(t, "orders", 1)
+	r.feeder.phase(r.feeder.left() / 2)
+	p := r.start(t)
+	r.awaitMore(t, p, 50)
+	exits(t, r.start(t), 4, r.state)
+
+	state := r.state
+	r.state = filepath.Join(t.TempDir(), "empty")
+	exits(t, r.start(t), 5, "--fresh")
+	r.state = state
+	r.awaitMore(t, p, 50) // the first has lost nothing
+	r.complete(t, p)
+}
+
+// phases are those of a checkpoint in which a program is paused: before its transaction is prepared, while it is, within EndTxn and behind it.
+func phases(all bool) []string {
+	if all {
+		return slices.Concat(checkpointPoints, preparedPoints)
+	}
+	return []string{"before-marker", "after-store", "after-end-txn-sent"}
+}
+
+// TestPauseMatrix pauses the program, lets a copy of its state take over, and wakes it up: it must see that it has
+// lost the pipeline, and add nothing. It is paused at some moment, and in each phase of a checkpoint; EO_MATRIX=1 does so at every point of one.
+func TestPauseMatrix(t *testing.T) {
+	t.Parallel()
+	for version := 1; version <= 2; version++ {
+		t.Run(fmt.Sprint("V", version), func(t *testing.T) {
+			t.Parallel()
+			p := newPipeline(t, "orders", patient(example(t, "orders")), brokers.Broker(t, version))
+			points := phases(os.Getenv("EO_MATRIX") == "1")
+			const moments = 3
+			r := newRun(t, p, failpoints, 1, makeLoad(p.graph, seed(t), 1500*(2*len(points)+moments+1)))
+			share := r.feeder.left() / (2*len(points) + moments + 1)
+			current := r.start(t, debug)
+			for round := range moments {
+				r.feeder.phase(share)
+				r.awaitMore(t, current, 20+7*round)
+				current = r.replace(t, current, round%2 == 0)
+			}
+			for _, later := range []bool{true, false} {
+				for i, point := range points {
+					current.Kill(t)
+					r.feeder.phase(share)
+					current = r.replace(t, r.haltAt(t, point, 1+i%3, debug), later)
+				}
+			}
+			r.complete(t, current)
+		})
+	}
+}
+
+// replace pauses the program and starts another on a copy of its state. It wakes the first up when the
+// second has gone on, or at once.
+func (r *run) replace(t testing.TB, paused *program.Process, later bool) *program.Process {
+	t.Helper()
+	paused.Signal(t, syscall.SIGSTOP)
+	before := r.state
+	r.state = filepath.Join(t.TempDir(), "state")
+	if err := os.CopyFS(r.state, os.DirFS(before)); err != nil {
+		t.Fatal(err)
+	}
+	next := r.start(t, debug)
+	if later {
+		awaitCheckpoints(t, next, 2) // both transactional ids are its own
+	}
+	paused.Signal(t, syscall.SIGCONT)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the end of the log of the program that was started beside it:\n%s", next.Tail(20))
+		}
+	})
+	if !later && r.keeps(t, paused, next) {
+		r.state = before
+		return paused
+	}
+	// A program that was paused for long gives up its work at first, and sees at its next start that it is behind.
+	if exit := paused.Wait(t, dieLimit, "to see that it has lost the pipeline"); exit.Code != 4 && exit.Code != 5 {
+		t.Fatalf("the paused program: %v, want exit code 4 or 5; the end of its log:\n%s", exit, paused.Tail(20))
+	}
+	// The first may have been about to take an id when it was paused, and does so when it wakes up: then both have to give up. If
+	// both start at once, it may also have committed a checkpoint that the copy has not, and then its state is the one to go on with.
+	switch exit, ended := r.survives(t, next); {
+	case !ended:
+		return next
+	case exit.Code == 5 && !later:
+		r.state = before
+	case exit.Code != 4:
+		t.Fatalf("the second program: %v, want exit code 4 or 5; the end of its log:\n%s", exit, next.Tail(20))
+	}
+	return r.start(t, debug)
+}
+
+// keeps waits for the end of one of two programs that have started at once, and says whether the first keeps the pipeline: each time that the second has
+// fenced an id, the first may have been about to take it anew. Then the second sees that it is behind or fenced, and gives up.
+func (r *run) keeps(t testing.TB, first, second *program.Process) bool {
+	t.Helper()
+	select {
+	case <-first.Done():
+		return false
+	case <-second.Done():
+	case <-time.After(dieLimit):
+		t.Fatalf("two programs run on one pipeline for %v; the end of the log of the first:\n%s", dieLimit, first.Tail(20))
+	}
+	if code := second.Exit().Code; code != 4 && code != 5 {
+		return false
+	}
+	const enough = 20 // results, of more than the two transactions that may be under way
+	target := r.follower.Total() + enough
+	ctx, cancel := whileAlive(t, first, dieLimit)
+	defer cancel()
+	return r.follower.Await(ctx, func(counts map[string]int) bool { return total(counts) >= target }) == nil
+}
+
+// survives waits until a program has used both transactional ids anew, so that nobody has taken them, or has ended.
+func (r *run) survives(t testing.TB, p *program.Process) (exit program.Exit, ended bool) {
+	t.Helper()
+	const enough = 3 // the first may be committed although the id of the second is lost
+	target := checkpoints(p) + enough
+	poll(t, p, "to go on or to give up", func() bool {
+		select {
+		case <-p.Done():
+			exit, ended = p.Exit(), true
+			return true
+		default:
+			return checkpoints(p) >= target
+		}
+	})
+	return exit, ended
+}
+
+// TestOldStateIsRefused puts an older copy of the state back: what came after it is committed and must not be doubled.
+func TestOldStateIsRefused(t *testing.T) {
+	t.Parallel()
+	r := newCase(t, "orders", 1)
+	r.feeder.phase(r.feeder.left() / 3)
+	p := r.start(t)
+	r.awaitMore(t, p, 50)
+	r.stop(t, p)
+	old, newest := filepath.Join(t.TempDir(), "old"), r.state
+	if err := os.CopyFS(old, os.DirFS(r.state)); err != nil {
+		t.Fatal(err)
+	}
+	r.feeder.phase(r.feeder.left() / 3)
+	p = r.start(t)
+	r.awaitMore(t, p, 50)
+	r.stop(t, p)
+	r.state = old
+	exits(t, r.start(t), 5)
+	r.state = newest
+	r.finish(t)
+}
+
+// TestFreshBeginsAnew: --fresh makes all results once more, and says so before.
+func TestFreshBeginsAnew(t *testing.T) {
+	t.Parallel()
+	r := newCase(t, "orders", 1)
+	p := r.start(t)
+	r.feeder.finish(t, r.pipeline, r.last)
+	r.await(t, p)
+	r.stop(t, p)
+	p = r.start(t, "EO_FRESH=true")
+	for sink, outputs := range r.want.Sinks {
+		r.want.Sinks[sink] = append(outputs, outputs...)
+	}
+	r.want.DeadLetters = append(r.want.DeadLetters, r.want.DeadLetters...)
+	r.await(t, p)
+	r.stop(t, p)
+	r.broker.AwaitSettled(t, r.outputs()...)
+	if d := r.compare(t); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,133 @@
+//go:build unix
+
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/eoc-lang/eoc/internal/e2e/program"
+	"github.com/eoc-lang/eoc/internal/faultproxy"
+	"github.com/eoc-lang/eoc/internal/kafkatest"
+)
+
+// TestManyStarts kills the program fifty times before its first checkpoint. The last starts ask the transaction coordinator no more
+// than the first ones, and it has no more transactional ids to keep.
+func TestManyStarts(t *testing.T) {
+	t.Parallel()
+	const starts, some = 50, 10
+	p := newPipeline(t, "orders", patient(example(t, "orders")), brokers.Broker(t, 2))
+	proxy := faultproxy.Start(t, p.broker.Addr)
+	var mu sync.Mutex
+	asked := map[string]int{} // by transactional id
+	proxy.Arm(faultproxy.Fault{Key: initProducerID, Count: -1, When: func(q *faultproxy.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[q.TransactionalID()]++
+		return true
+	}})
+	r := newRun(t, p, failpoints, 1, makeLoad(p.graph, seed(t), caseRecords))
+	r.feeder.phase(r.feeder.left() / 2)
+	var costs []int // all that was asked, by start
+	for i := range starts {
+		alive := r.start(t, "EO_BROKERS="+proxy.Addr(), "EO_FAILPOINT=before-store:1")
+		if exit := alive.Wait(t, dieLimit, fmt.Sprintf("start %d, to die before its first checkpoint", i)); !exit.Killed() {
+			t.Fatalf("start %d: %v; the end of its log:\n%s", i, exit, alive.Tail(20))
+		}
+		mu.Lock()
+		costs = append(costs, total(asked))
+		mu.Unlock()
+	}
+	// While the coordinator aborts what the life before has left it is asked more than once, how often depends on the machine.
+	first, last := costs[some]-costs[0], costs[starts-1]-costs[starts-1-some]
+	if last > 2*first+some {
+		t.Errorf("%d starts asked for producer ids %d times at first, %d times at last", some, first, last)
+	}
+	if len(asked) != len(r.transactionalIDs()) {
+		t.Errorf("transactional ids were asked for as often: %v, want only %v", asked, r.transactionalIDs())
+	}
+	if kept := p.broker.TransactionalIDs(t, p.name+"-"); len(kept) != len(r.transactionalIDs()) {
+		t.Errorf("the coordinator keeps %q", kept)
+	}
+	r.finish(t)
+}
+
+// TestIDsExpire lets the coordinator forget the transactional ids, as it does with those that are not used for a week: while the program is
+// at rest, behind a commit that it does not know of, and behind an abort. Each time it goes on.
+func TestIDsExpire(t *testing.T) {
+	t.Parallel()
+	broker := kafkatest.Start(t, kafkatest.Options{TransactionVersion: 2, Settings: map[string]string{
+		"transactional.id.expiration.ms": "3000", "transaction.remove.expired.transaction.cleanup.interval.ms": "200",
+	}})
+	p := newPipeline(t, "orders", patient(example(t, "orders")), broker)
+	r := newRun(t, p, failpoints, 3, makeLoad(p.graph, seed(t), caseRecords))
+	share := r.feeder.left() / 4
+	forgotten := func() bool { return len(broker.TransactionalIDs(t, p.name+"-")) == 0 }
+	for i, d := range []death{{point: "after-end-txn", pass: 2}, {point: "after-store", pass: 2, abort: true}} {
+		r.feeder.phase(share)
+		r.dieAt(t, i, d)
+		if d.abort { // a transaction that is open is not forgotten
+			for _, id := range r.transactionalIDs() {
+				broker.Fence(t, id)
+			}
+		}
+		r.feeder.pause()
+		await(t, "the coordinator to forget the ids", forgotten)
+	}
+	r.feeder.phase(share)
+	alive := r.start(t, debug)
+	r.awaitMore(t, alive, 50)
+	r.feeder.pause()
+	poll(t, alive, "the coordinator to forget the ids", forgotten)
+	r.complete(t, alive)
+	if !strings.Contains(alive.Log(), "transactional.id.expiration.ms") {
+		t.Errorf("the program does not say why it has started again; the end of its log:\n%s", alive.Tail(20))
+	}
+}
+
+// await asks until something has happened while no program runs.
+func await(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	const pause = 50 * time.Millisecond
+	for tick, end := time.NewTicker(pause), time.Now().Add(dieLimit); !done(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("waited %v for %s", dieLimit, what)
+		}
+	}
+}
+
+// TestNothingButMarkers runs a program whose input is filtered out: its transactions hold nothing but markers. It dies behind each step
+// of their commit, and goes on.
+func TestNothingButMarkers(t *testing.T) {
+	t.Parallel()
+	for version := 1; version <= 2; version++ {
+		t.Run(fmt.Sprint("V", version), func(t *testing.T) {
+			t.Parallel()
+			text := replaced(t, "orders", "amount > 0", "amount > 9999999999.99")
+			text = strings.Replace(text, `dlq("orders.dlq")`, "skip", 1)
+			p := newPipeline(t, "orders", text, brokers.Broker(t, version))
+			r := newRun(t, p, program.Mode{Failpoints: true}, 1, makeLoad(p.graph, seed(t), caseRecords))
+			if n := total(r.wanted()); n != 0 {
+				t.Fatalf("%d records are not filtered out", n)
+			}
+			r.lives(t, []death{
+				{point: "after-store", pass: 2}, {point: "after-end-txn-sent", pass: 2}, {point: "after-end-txn", pass: 2},
+				{point: "after-store", pass: 2}, {point: "startup-before-drop", pass: 1, abort: true},
+			})
+			alive := r.start(t)
+			r.feeder.finish(t, r.pipeline, r.last)
+			for written, topic := range p.topics {
+				if p.source(written) == nil {
+					continue
+				}
+				for id, end := range p.broker.EndOffsets(t, topic) {
+					r.awaitRead(t, alive, topic, id, end)
+				}
+			}
+			r.end(t, alive)
+		})
+	}
+}

@@ -1,0 +1,31 @@
+package faultdisk
+
+import (
+	"testing"
+
+	"github.com/eoc-lang/eoc/internal/skip"
+	"golang.org/x/sys/unix"
+)
+
+// Tmpfs mounts a small file system for the test, with options such as size=4m. Who may not skips the test.
+func Tmpfs(t testing.TB, options string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
+		skip.Loudly(t, "a real file system that is full or cannot be written is not tried: mounting one needs root: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// ReadOnly mounts a file system of Tmpfs anew, so that nobody may write there.
+func ReadOnly(t testing.TB, dir string) {
+	t.Helper()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+}

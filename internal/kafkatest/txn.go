@@ -1,0 +1,163 @@
+package kafkatest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Fence takes a transactional id from whoever holds it. The broker aborts its open transaction, as it does by itself
+// when the transaction's timeout has passed.
+func (b *Broker) Fence(t testing.TB, id string) {
+	t.Helper()
+	client, err := kgo.NewClient(b.seeds(), kgo.TransactionalID(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if _, _, err := client.ProducerID(call(t)); err != nil {
+		t.Fatalf("fence %s: %v", id, err)
+	}
+}
+
+// Send is Produce for goroutines beside the test's.
+func (b *Broker) Send(ctx context.Context, topic string, records ...Record) error {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	return produce(ctx, b.client, topic, records)
+}
+
+// GroupOffsets is what a group has committed for a topic, by partition. It waits until no commit is pending in a transaction.
+func (b *Broker) GroupOffsets(t testing.TB, group, topic string) map[int32]int64 {
+	t.Helper()
+	offsets, err := b.Committed(kadm.RequireStable(call(t)), group, topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return offsets
+}
+
+// Committed is what a group has committed for a topic, by partition, whether more is pending or not.
+func (b *Broker) Committed(ctx context.Context, group, topic string) (map[int32]int64, error) {
+	const pause = 10 * time.Millisecond
+	for {
+		answers, err := kadm.NewClient(b.client).FetchOffsets(ctx, group)
+		if err == nil {
+			err = answers.Error()
+		}
+		switch {
+		case err == nil:
+			offsets := map[int32]int64{}
+			for partition, answer := range answers[topic] {
+				offsets[partition] = answer.At
+			}
+			return offsets, nil
+		case errors.Is(err, kerr.GroupIDNotFound):
+			return nil, nil
+		case !kerr.IsRetriable(err) || ctx.Err() != nil: // a coordinator that is not there yet, or a pending commit
+			return nil, fmt.Errorf("offsets of group %s: %w", group, err)
+		}
+		time.Sleep(pause)
+	}
+}
+
+// EndOffsets is the high watermark of each partition of a topic.
+func (b *Broker) EndOffsets(t testing.TB, topic string) map[int32]int64 {
+	t.Helper()
+	answers, err := kadm.NewClient(b.client).ListEndOffsets(call(t), topic)
+	if err == nil {
+		err = answers.Error()
+	}
+	if err != nil {
+		t.Fatalf("end offsets of %s: %v", topic, err)
+	}
+	ends := map[int32]int64{}
+	for partition, answer := range answers[topic] {
+		ends[partition] = answer.Offset
+	}
+	return ends
+}
+
+// DeleteGroup forgets a group and all that is committed to it.
+func (b *Broker) DeleteGroup(t testing.TB, group string) {
+	t.Helper()
+	answer, err := kadm.NewClient(b.client).DeleteGroup(call(t), group)
+	if err == nil {
+		err = answer.Err
+	}
+	if err != nil {
+		t.Fatalf("delete group %s: %v", group, err)
+	}
+}
+
+// AddPartitions makes a topic have the given number of partitions, and waits until Produce knows them.
+func (b *Broker) AddPartitions(t testing.TB, topic string, partitions int) {
+	t.Helper()
+	answers, err := kadm.NewClient(b.client).UpdatePartitions(call(t), partitions, topic)
+	if err == nil {
+		err = answers.Error()
+	}
+	if err != nil {
+		t.Fatalf("give %s %d partitions: %v", topic, partitions, err)
+	}
+	const pause = 20 * time.Millisecond
+	for ctx := call(t); ; time.Sleep(pause) {
+		b.client.ForceMetadataRefresh()
+		if leader, _, err := b.client.PartitionLeader(topic, int32(partitions-1)); err == nil && leader >= 0 {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("%s has no partition %d in the client's view", topic, partitions-1)
+		}
+	}
+}
+
+// TransactionalIDs describes all transactional ids that begin with prefix, for messages of failed tests.
+func (b *Broker) TransactionalIDs(t testing.TB, prefix string) []string {
+	t.Helper()
+	described, err := kadm.NewClient(b.client).DescribeTransactions(call(t))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var out []string
+	for _, d := range described.Sorted() {
+		if len(d.TxnID) >= len(prefix) && d.TxnID[:len(prefix)] == prefix {
+			out = append(out, fmt.Sprintf("%s: %s, producer %d epoch %d", d.TxnID, d.State, d.ProducerID, d.ProducerEpoch))
+		}
+	}
+	return out
+}
+
+// Txn is a transaction of a test that is open.
+type Txn struct{ client *kgo.Client }
+
+// OpenTxn writes records to a topic in a transaction that stays open, as a producer leaves it that hangs. The broker aborts it
+// when its timeout of 40 s has passed.
+func (b *Broker) OpenTxn(t testing.TB, id, topic string, records ...Record) *Txn {
+	t.Helper()
+	client, err := kgo.NewClient(b.seeds(), kgo.MetadataMinAge(metadataAge),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	if err := client.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	if err := produce(call(t), client, topic, records); err != nil {
+		t.Fatal(err)
+	}
+	return &Txn{client}
+}
+
+// Commit commits it.
+func (x *Txn) Commit(ctx context.Context) error { return x.client.EndTransaction(ctx, kgo.TryCommit) }
+
+// Abort aborts it.
+func (x *Txn) Abort(ctx context.Context) error { return x.client.EndTransaction(ctx, kgo.TryAbort) }

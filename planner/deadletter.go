@@ -1,0 +1,143 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/eoc-lang/eoc/internal/ir"
+)
+
+// deadLetters makes a node of every dead-letter topic and an edge to it from whatever can
+// refuse a record: a source, and each clause behind it whose expressions can fail.
+//
+// It comes before the order is made, since it adds nodes, and before chains, since
+// a dead letter leaves the chain in which the record was refused.
+func (b *builder) deadLetters() {
+	topics := map[Setting]*Node{}
+	for _, s := range b.program.Sources {
+		if s.OnError.Mode != OnErrorDLQ {
+			continue
+		}
+		n := topics[s.OnError.Topic]
+		if n == nil {
+			n = b.add(topicName(s.OnError.Topic), "", place(s.OnError.Place, s.Place), nil,
+				&DeadLetter{Topic: s.OnError.Topic, Deliver: DeliverNone})
+			topics[s.OnError.Topic] = n
+		}
+		op := n.Op.(*DeadLetter)
+		op.Deliver = min(op.Deliver, b.strongest(b.sources[s]))
+		b.connect(b.sources[s], n, DeadLetters, n.Place, n.Place)
+	}
+	for _, n := range slices.Clone(b.graph.Nodes) {
+		record, result := canReject(n.Op)
+		for _, to := range b.refusedTo(n, record, result, topics) {
+			b.connect(n, to, DeadLetters, n.Place, n.Place)
+		}
+	}
+}
+
+// refusedTo lists the dead-letter topics of n. Records go where their own source says, results
+// where the strictest source says: to no topic if one of them fails.
+func (b *builder) refusedTo(n *Node, record, result bool, topics map[Setting]*Node) []*Node {
+	if !record && !result {
+		return nil
+	}
+	var to []*Node
+	mode := OnErrorSkip
+	for _, s := range b.sourcesOf(n) {
+		e := s.Op.(*Source).OnError
+		if e.Mode == OnErrorFail || mode != OnErrorFail && e.Mode == OnErrorDLQ {
+			mode = e.Mode
+		}
+		if t := topics[e.Topic]; e.Mode == OnErrorDLQ && !slices.Contains(to, t) {
+			to = append(to, t)
+		}
+	}
+	switch {
+	case record:
+		return to
+	case mode != OnErrorDLQ:
+		return nil
+	}
+	return to[:1]
+}
+
+// canReject reports whether an operator can refuse a record, and whether it can refuse a result.
+func canReject(op Op) (record, result bool) {
+	fails := false
+	switch op := op.(type) {
+	case *Filter:
+		return op.Cond.Fallible() && !op.Result, op.Cond.Fallible() && op.Result
+	case *Project:
+		fails, result = namedFail(op.Items), op.Result
+	case *Route:
+		for _, r := range op.Routes {
+			fails = fails || r.If != nil && r.If.Fallible()
+		}
+		result = op.Result
+	case *Window:
+		record = namedFail(op.By)
+		for _, a := range op.Aggregates {
+			record = record || a.Arg != nil && a.Arg.Fallible() || a.If != nil && a.If.Fallible()
+			result = result || CanOverflow(a)
+		}
+		return record, result
+	}
+	return fails && !result, fails && result
+}
+
+func namedFail(items []ir.Named) bool {
+	return slices.ContainsFunc(items, func(i ir.Named) bool { return i.Expr.Fallible() })
+}
+
+// CanOverflow reports whether the result of an aggregate can lie beyond its type, so that it has to be
+// judged when a window closes. A window has fewer than 10^19 rows, what an int64 can count.
+func CanOverflow(a ir.Aggregate) bool {
+	if a.Arg == nil {
+		return false
+	}
+	const rowDigits = 19
+	t := a.Arg.Type()
+	switch {
+	case a.Func == ir.Sum && t.Kind == ir.Decimal:
+		return t.Precision+rowDigits > a.T.Precision
+	case a.Func == ir.Avg && t.Kind == ir.Decimal:
+		return t.Precision+rowDigits > 38 || t.Precision-t.Scale > a.T.Precision-a.T.Scale
+	case a.Func == ir.Avg && t.Kind == ir.Int:
+		return false
+	}
+	return a.Func == ir.Sum || a.Func == ir.Avg
+}
+
+// strongest is the strongest delivery among the sinks that n reaches; exactly_once if it reaches none.
+func (b *builder) strongest(n *Node) Delivery {
+	least, found := DeliverNone, false
+	seen := map[*Node]bool{}
+	var visit func(*Node)
+	visit = func(n *Node) {
+		if seen[n] {
+			return
+		}
+		seen[n] = true
+		if s, ok := n.Op.(*Sink); ok {
+			least, found = min(least, s.Deliver), true
+		}
+		for _, l := range b.links {
+			if l.from == n {
+				visit(l.to)
+			}
+		}
+	}
+	visit(n)
+	if !found {
+		return DeliverExactlyOnce
+	}
+	return least
+}
+
+// topicName is how a topic is called: by its text, or by the variable that it comes from.
+func topicName(s Setting) string {
+	if s.Env != "" {
+		return s.Env
+	}
+	return s.Text
+}

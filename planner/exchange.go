@@ -1,0 +1,17 @@
+package planner
+
+// exchange puts an Exchange in front of every operator that keeps state by key.
+//
+// No source says that its partitions go by the key that an operator wants, so the
+// exchange is always there; at parallelism 1 it is a direct call. It comes first of the
+// rewrites, because it decides what belongs to one task: chains end at it.
+func (b *builder) exchange() {
+	for _, n := range b.graph.Nodes {
+		w, ok := n.Op.(*Window)
+		if !ok {
+			continue
+		}
+		x := b.add(n.Stream+"/exchange", n.Stream, n.Place, w.Input, &Exchange{Keys: w.By})
+		b.insert(x, n)
+	}
+}

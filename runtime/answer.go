@@ -1,0 +1,94 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/eoc-lang/eoc/runtime/internal/doctor"
+	"github.com/eoc-lang/eoc/runtime/internal/engine"
+	"github.com/eoc-lang/eoc/runtime/internal/failure"
+	"github.com/eoc-lang/eoc/runtime/internal/inspect"
+	"github.com/eoc-lang/eoc/runtime/internal/settings"
+	"github.com/eoc-lang/eoc/runtime/internal/state"
+	"github.com/eoc-lang/eoc/runtime/internal/txn"
+	"github.com/eoc-lang/eoc/runtime/internal/verify"
+	"github.com/eoc-lang/eoc/runtime/terminal"
+)
+
+// answer carries out the verbs that are about a pipeline and do not run it. Their answer goes to standard output.
+func answer(p Pipeline, set settings.Settings, spec engine.Spec) failure.Kind {
+	options := state.Options{Pipeline: set.Name}
+	for _, f := range p.State {
+		options.Forms = append(options.Forms, engine.Form(f))
+	}
+	options.Fresh = set.Fresh
+	if set.Verb == settings.Doctor {
+		return report(doctor.Run(context.Background(), doctor.Config{Settings: set, Spec: spec, State: options}), set)
+	}
+	if set.Verb == settings.Verify {
+		return audit(p, set, spec, options)
+	}
+	var err error
+	if set.Verb == settings.Txn {
+		cfg := txn.Config{Settings: set, Spec: spec, State: options, Out: os.Stdout}
+		if terminal.Is(os.Stdin) {
+			cfg.In = os.Stdin
+		}
+		err = txn.Run(context.Background(), cfg)
+	} else if p.Memory {
+		err = failure.New(failure.State, "", nil, "there is no state directory: %s keeps its state in memory", p.File)
+	} else {
+		err = inspect.Print(os.Stdout, set.StateDir, options, set.JSON)
+	}
+	if err != nil {
+		return refused(p, err)
+	}
+	return 0
+}
+
+// refused says why a verb has no answer. It does not try again, as a run does.
+func refused(p Pipeline, err error) failure.Kind {
+	fmt.Fprintf(os.Stderr, "%s: %v\n", p.Name, err)
+	if k := failure.KindOf(err); k != failure.Transient {
+		return k
+	}
+	return failure.Cluster
+}
+
+// audit counts whether everything is there, and says on a terminal how far it is.
+func audit(p Pipeline, set settings.Settings, spec engine.Spec, options state.Options) failure.Kind {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process whatever it waits for
+	cfg := verify.Config{Settings: set, Spec: spec, Graph: p.Graph, State: options}
+	line := &verify.Line{Out: os.Stderr}
+	if set.Progress && terminal.Rewritten(os.Stderr, os.LookupEnv) {
+		cfg.Progress = line.Show
+	}
+	r, err := verify.Run(ctx, cfg)
+	line.Clear()
+	switch {
+	case ctx.Err() != nil:
+		err = failure.New(failure.Unproved, "", nil, "interrupted: not everything was compared")
+	case err == nil:
+		if err = r.Print(os.Stdout, set.JSON, terminal.Coloured(os.Stdout, os.LookupEnv)); err != nil {
+			err = failure.New(failure.Disk, "", err, "the answer could not be written")
+		}
+	}
+	if err != nil {
+		return refused(p, err)
+	}
+	return r.Code()
+}
+
+// report prints what doctor has found.
+func report(r *doctor.Report, set settings.Settings) failure.Kind {
+	if err := r.Print(os.Stdout, set.JSON, terminal.Coloured(os.Stdout, os.LookupEnv)); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", r.Pipeline, err)
+		return failure.Disk
+	}
+	return r.Code()
+}

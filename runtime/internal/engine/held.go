@@ -1,0 +1,302 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
+	"github.com/eoc-lang/eoc/runtime/internal/failure"
+)
+
+// A broker can lose the end marker of a transaction in a partition (KAFKA-20734): the coordinator has answered that it is committed, and
+// yet readers of committed records wait for it for ever. This file notices it.
+
+const (
+	visibleLimit = 10 * time.Second // for the output of ended transactions to become visible to a start
+	foreseeLimit = 2 * time.Second  // and to who asks what a start would do, or is not told who is in the way
+	visibleEvery = 100 * time.Millisecond
+	secondLook   = time.Second     // after which what looks lost is looked at again
+	outputEvery  = 5 * time.Second // how often a running pipeline looks
+)
+
+// RepairHelp is what to do about an end marker that a broker has lost.
+const RepairHelp = "the program's verb `txn repair` writes the end marker that a broker has lost (KAFKA-20734); `txn list` shows what is known"
+
+// Owned says which producers are the pipeline's.
+type Owned struct {
+	ids       []string // transactional ids
+	producers []int64  // of transactions that the state names
+}
+
+// Own finds them in what a start knows.
+func Own(set checkpoint.Setup) Owned {
+	o := Owned{}
+	add := func(ids ...string) {
+		for _, id := range ids {
+			if id != "" && !slices.Contains(o.ids, id) {
+				o.ids = append(o.ids, id)
+			}
+		}
+	}
+	add(set.IDs...)
+	for _, c := range []*checkpoint.Checkpoint{set.Newest, set.Before} {
+		if c == nil {
+			continue
+		}
+		add(c.IDs...)
+		if c.Committable.TransactionalID != "" {
+			add(c.Committable.TransactionalID)
+			o.producers = append(o.producers, c.Committable.ProducerID)
+		}
+		for _, s := range c.Committed {
+			o.producers = append(o.producers, s.Producer)
+		}
+	}
+	return o
+}
+
+// Has says that a transaction is one of the pipeline's producers.
+func (o Owned) Has(h Hold) bool {
+	return slices.Contains(o.producers, h.Producer) || h.Owner != nil && slices.Contains(o.ids, h.Owner.ID)
+}
+
+// Ended says that the coordinator will not end the transaction any more: it has ended it, or knows another one by now. A marker of
+// it is still to come if it is about to end it.
+func (h Hold) Ended() bool {
+	switch {
+	case h.Owner == nil:
+		return true
+	case h.Owner.State == "PrepareCommit" || h.Owner.State == "PrepareAbort" || h.Owner.State == "PrepareEpochFence":
+		return false
+	}
+	return h.Owner.State != "Ongoing" || h.Owner.ProducerID != h.Producer || h.Owner.Epoch != h.Epoch
+}
+
+// Same says that h and as are one transaction in one partition.
+func (h Hold) Same(as Hold) bool {
+	return h.Topic == as.Topic && h.Partition == as.Partition && h.Producer == as.Producer && h.Epoch == as.Epoch && h.First == as.First
+}
+
+// String is the transaction for messages.
+func (h Hold) String() string {
+	text := fmt.Sprintf("producer id %d, epoch %d", h.Producer, h.Epoch)
+	if !h.Last.IsZero() {
+		text += ", last record of " + h.Last.UTC().Format(time.RFC3339)
+	}
+	if h.Owner == nil {
+		return text
+	}
+	text += ", transactional id " + h.Owner.ID
+	if h.Owner.State != "" {
+		text += fmt.Sprintf(", which stands at %s, epoch %d", h.Owner.State, h.Owner.Epoch)
+	}
+	if !h.Owner.Since.IsZero() {
+		text += fmt.Sprintf(", open since %s, aborted after %v", h.Owner.Since.UTC().Format(time.RFC3339), h.Owner.Timeout)
+	}
+	return text
+}
+
+// Outputs are the topics of the exactly-once sinks.
+func (s *Spec) Outputs() []string {
+	var topics []string
+	for _, sink := range s.Sinks {
+		if sink.Deliver == ExactlyOnce && !slices.Contains(topics, sink.Topic) {
+			topics = append(topics, sink.Topic)
+		}
+	}
+	return topics
+}
+
+// Held is a partition that readers of committed records cannot read to its end.
+type Held struct {
+	Topic       string
+	Partition   int32
+	Stable, End int64  // they see what is before Stable
+	Holds       []Hold // that begin there or behind, oldest first; nil with Denied
+	Denied      error  // why the cluster does not tell who holds it back
+}
+
+// Behind finds the partitions of topics that readers of committed records cannot read to their end. It does not ask who holds them back; Blame does.
+func Behind(ctx context.Context, c Cluster, topics []string) ([]Held, error) {
+	known, err := c.Topics(ctx, topics)
+	if err != nil {
+		return nil, err
+	}
+	var out []Held
+	for _, topic := range topics {
+		var ids []int32
+		for id := range known[topic].Partitions {
+			ids = append(ids, id)
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		// The end comes first: what is written between the two questions does not look held back.
+		end, err := c.Offsets(ctx, topic, ids, OffsetAt{Kind: End})
+		if err != nil {
+			return nil, err
+		}
+		stable, err := c.Offsets(ctx, topic, ids, OffsetAt{Kind: LastStable})
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			if stable[id] < end[id] {
+				out = append(out, Held{Topic: topic, Partition: id, Stable: stable[id], End: end[id]})
+			}
+		}
+	}
+	return out, nil
+}
+
+// Blame finds out who holds partitions back; of transactions that are of none of some ids it then need not say whose they are, see Cluster.Holds.
+func Blame(ctx context.Context, c Cluster, all []Held, ids ...string) error {
+	byTopic := map[string][]int32{}
+	for _, h := range all {
+		byTopic[h.Topic] = append(byTopic[h.Topic], h.Partition)
+	}
+	for topic, partitions := range byTopic {
+		holds, err := c.Holds(ctx, topic, partitions, ids...)
+		if err != nil && failure.KindOf(err) == failure.Transient {
+			return err
+		}
+		for i := range all {
+			h := &all[i]
+			if h.Topic != topic {
+				continue
+			}
+			h.Holds, h.Denied = nil, err
+			for _, x := range holds {
+				if x.Partition == h.Partition {
+					h.Holds = append(h.Holds, x)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// lost finds in what is held back what nobody but an administrator will free: by ended transactions of the pipeline's producers. The questions of a look
+// are asked one after the other, so a transaction that ends in between looks like one whose marker is lost. So it takes two looks that find the same.
+// unknown is held back by whom the cluster does not tell.
+func (o Owned) lost(ctx context.Context, c Cluster, all []Held) (lost, unknown []Held, err error) {
+	before, unknown, err := o.ended(ctx, c, all)
+	if err != nil || len(before) == 0 {
+		return nil, unknown, err
+	}
+	select {
+	case <-time.After(secondLook):
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+	now, unknown, err := o.ended(ctx, c, all)
+	return still(before, now), unknown, err
+}
+
+// still keeps the transactions that two looks have seen.
+func still(before, now []Held) []Held {
+	var out []Held
+	for _, h := range now {
+		h.Holds = slices.DeleteFunc(h.Holds, func(x Hold) bool {
+			return !slices.ContainsFunc(before, func(b Held) bool { return slices.ContainsFunc(b.Holds, x.Same) })
+		})
+		if len(h.Holds) > 0 {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// ended is one look.
+func (o Owned) ended(ctx context.Context, c Cluster, all []Held) (ended, unknown []Held, err error) {
+	if err := Blame(ctx, c, all, o.ids...); err != nil {
+		return nil, nil, err
+	}
+	for _, h := range all {
+		mine := h
+		mine.Holds = slices.DeleteFunc(slices.Clone(h.Holds), func(x Hold) bool { return !o.Has(x) || !x.Ended() })
+		switch {
+		case h.Denied != nil:
+			unknown = append(unknown, h)
+		case len(mine.Holds) > 0:
+			ended = append(ended, mine)
+		}
+	}
+	return ended, unknown, nil
+}
+
+// String says what is held back where, and by whom.
+func (h Held) String() string {
+	var by []string
+	for _, x := range h.Holds {
+		by = append(by, fmt.Sprintf("%v, from offset %d on", x, x.First))
+	}
+	text := fmt.Sprintf("topic %s, partition %d: %d offsets from %d to %d", h.Topic, h.Partition, h.End-h.Stable, h.Stable, h.End-1)
+	if by != nil {
+		text += ", held back by " + strings.Join(by, " and ")
+	}
+	return text
+}
+
+// visible waits until all that the pipeline has committed can be seen, and refuses to go on if it cannot.
+func (s *startup) visible(ctx context.Context, limit time.Duration) error {
+	for began := time.Now(); ; {
+		all, err := Behind(ctx, s.clusters.job(), s.Spec.Outputs())
+		if err != nil {
+			return err
+		}
+		lost, unknown, err := s.own.lost(ctx, s.clusters.job(), all)
+		if err != nil {
+			return err
+		}
+		switch {
+		case len(lost)+len(unknown) == 0:
+			return nil
+		case time.Since(began) < foreseeLimit, len(lost) > 0 && time.Since(began) < limit:
+		case len(lost) > 0:
+			var texts []string
+			for _, h := range lost {
+				texts = append(texts, h.String())
+			}
+			return failure.New(failure.Cluster, RepairHelp, nil, "output of ended transactions of this pipeline is still invisible to readers of committed records after %v: %s",
+				limit, strings.Join(texts, "; "))
+		default:
+			for _, h := range unknown {
+				s.Options.Log.Warn("a sink's partition is held back from readers of committed records, and the cluster does not tell by whom; if that goes on, a broker may have lost the end marker of a transaction (KAFKA-20734)",
+					"held", h.String(), "error", h.Denied)
+			}
+			return nil
+		}
+		select {
+		case <-time.After(visibleEvery):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// blocker is who holds a partition of a source back at its last stable offset, for the log.
+func (w *watcher) blocker(ctx context.Context, s *SourceSpec, id int32, stable int64) []any {
+	holds, err := w.clusters.of(*s).Holds(ctx, s.Topic, []int32{id})
+	if err != nil {
+		return []any{slog.String("by", fmt.Sprintf("not known: %v", err))}
+	}
+	i := slices.IndexFunc(holds, func(h Hold) bool { return h.First == stable })
+	if i < 0 {
+		return []any{slog.String("by", "not known: the partition's leader names no open transaction from there on")}
+	}
+	h := holds[i]
+	out := []any{slog.Int64("producer_id", h.Producer), slog.Int("producer_epoch", int(h.Epoch))}
+	if h.Owner == nil {
+		return append(out, slog.String("transactional_id", "not known"))
+	}
+	out = append(out, slog.String("transactional_id", h.Owner.ID), slog.String("state", h.Owner.State))
+	if !h.Owner.Since.IsZero() {
+		out = append(out, slog.Time("open_since", h.Owner.Since.UTC()), slog.String("aborted_after", h.Owner.Timeout.String()))
+	}
+	return out
+}

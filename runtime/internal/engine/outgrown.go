@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/eoc-lang/eoc/runtime/internal/failure"
+)
+
+// memoryEvery is how often it is looked how much memory is held. Go's collector is at work much more often when little is left, so
+// what it says is never older.
+const memoryEvery = 100 * time.Millisecond
+
+// watchMemory ends everything when the process holds too much memory.
+func (e *Engine) watchMemory(ctx context.Context, cancel context.CancelCauseFunc) {
+	if e.Options.Memory == nil {
+		return
+	}
+	tick := time.NewTicker(memoryEvery)
+	defer tick.Stop()
+	var said limiter
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			tight, err := e.Options.Memory.Look()
+			if err != nil {
+				cancel(outgrown(err))
+				return
+			}
+			if tight && said.due(now) {
+				e.Options.Log.Warn("memory is getting short: when nine tenths of what the process may have are held, it ends", "limit", e.Options.Memory.String())
+			}
+		}
+	}
+}
+
+// outgrown is the failure for want of memory.
+func outgrown(err error) error {
+	return failure.New(failure.Memory, "give the process more memory, or the next start ends like this one; nothing is lost, it goes on from the last checkpoint. "+
+		"To need less: smaller windows, grace and watermark, or keys of which there are fewer", err, "the state has outgrown the memory")
+}
+
+// holding is how much of an operator is in memory.
+type holding struct {
+	operator      OperatorSpec
+	windows, keys int
+}
+
+// restoreEnd is how long a restore that is to end is waited for: it is asked between two deltas, and a disk may not answer.
+const restoreEnd = 2 * time.Second
+
+// noteHoldings counts what is in memory if that is why the attempt has failed. Its tasks have ended; a restore that was left behind may
+// not have, and then nothing is counted: what it writes to cannot be read.
+func (a *attempt) noteHoldings(err error) {
+	if failure.KindOf(err) != failure.Memory || !a.restoreEnded() {
+		return
+	}
+	starts := make([]map[int64]bool, len(a.Spec.Operators))
+	a.holdings = make([]holding, len(a.Spec.Operators))
+	for op, spec := range a.Spec.Operators {
+		a.holdings[op].operator, starts[op] = spec, map[int64]bool{}
+	}
+	note := func(op int, start int64, keys int) {
+		a.holdings[op].keys += keys
+		starts[op][start] = true
+	}
+	for _, t := range a.sources {
+		t.worker.Held(note)
+	}
+	for _, t := range a.keyed {
+		t.worker.Held(note)
+	}
+	for op := range starts {
+		a.holdings[op].windows = len(starts[op])
+	}
+}
+
+// restoreEnded says whether nothing writes to the workers any more.
+func (a *attempt) restoreEnded() bool {
+	if a.restored == nil {
+		return true
+	}
+	select {
+	case <-a.restored:
+		return true
+	case <-time.After(restoreEnd):
+		return false
+	}
+}
+
+// withHoldings says in a failure for want of memory what holds it.
+func (e *Engine) withHoldings(err error) error {
+	var known *failure.Error
+	if !errors.As(err, &known) {
+		return err
+	}
+	var list []string
+	for _, h := range e.holdings {
+		list = append(list, fmt.Sprintf("%s (%s) has %d keys in %d open windows", h.operator.ID, h.operator.Place, h.keys, h.windows))
+	}
+	if len(list) == 0 {
+		return err
+	}
+	return failure.New(known.Kind, known.Help, known.Err, "%s: %s", known.What, strings.Join(list, ", "))
+}
