@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -163,12 +164,15 @@ func TestStopTwice(t *testing.T) {
 	r.finish(t)
 }
 
+// progressLine is the line of progress as a terminal gets it: written over the one before it, or on the new row below a log line.
+var progressLine = regexp.MustCompile(`[\r\n](running|stopping)  `)
+
 // leavesNoLine fails if the line of progress, which was there, still stands on the terminal.
 func leavesNoLine(t *testing.T, shown string) {
 	t.Helper()
 	rows := strings.Split(shown, "\r\n")
 	rewritten := strings.Split(rows[len(rows)-1], "\r")
-	if !strings.Contains(shown, "\rstopping") && !strings.Contains(shown, "\rrunning") {
+	if !progressLine.MatchString(shown) {
 		t.Errorf("there was no line of progress:\n%q", shown)
 	}
 	if last := strings.TrimSpace(rewritten[len(rewritten)-1]); last != "" {
