@@ -131,6 +131,12 @@ func TestRecordsFromLines(t *testing.T) {
 		`{"k": "a\"b", "t": "2026-01-31T12:00:00Z"}`: {Key: []byte(`a"b`), Time: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)},
 		`{"k": [1, 2], "t": 1500}`:                   {Key: []byte("[1, 2]"), Time: time.UnixMilli(1500)},
 		`{"k": null, "t": "yesterday"}`:              {},
+		`{"t": "0001-01-01T00:00:00Z"}`:              {Time: FirstTime},
+		`{"t": "1969-12-31T23:59:59.999Z"}`:          {Time: FirstTime},
+		`{"t": "2262-04-11T23:47:16.854Z"}`:          {Time: LastTime},
+		`{"t": "2262-04-11T23:47:16.855Z"}`:          {Time: LastTime},
+		`{"t": "9999-12-31T23:59:59Z"}`:              {Time: LastTime},
+		`{"t": null}`:                                {},
 		`{}`:                                         {},
 		`[1]`:                                        {},
 		`{"k": "a"`:                                  {},
@@ -280,10 +286,61 @@ func TestCaughtUp(t *testing.T) {
 }
 
 func TestUnits(t *testing.T) {
-	for unit, count := range map[time.Duration]string{0: "1500", time.Second: "2", time.Microsecond: "-1500000", time.Nanosecond: "1500000001"} {
-		want := map[time.Duration]time.Time{0: time.Unix(1, 5e8), time.Second: time.Unix(2, 0), time.Microsecond: time.Unix(-2, 5e8), time.Nanosecond: time.Unix(1, 500000001)}[unit]
-		if got := (Rule{Time: "t", Unit: unit}).Record([]byte(`{"t":` + count + `}`)); !got.Time.Equal(want) {
-			t.Errorf("%s of %v: got %v, want %v", count, unit, got.Time, want)
+	for _, c := range []struct {
+		unit  time.Duration
+		count string
+		want  time.Time
+	}{
+		{0, "1500", time.Unix(1, 5e8)},
+		{0, "9223372036854", LastTime},
+		{0, "253402300799999", LastTime}, // the year 9999
+		{0, "-1", FirstTime},             // which is none
+		{time.Second, "2", time.Unix(2, 0)},
+		{time.Second, "253402300799", LastTime},
+		{time.Second, "9223372036854775807", LastTime},
+		{time.Second, "-9223372036854775808", FirstTime},
+		{time.Microsecond, "1500000", time.Unix(1, 5e8)},
+		{time.Microsecond, "-1500000", FirstTime},
+		{time.Microsecond, "253402300799999999", LastTime},
+		{time.Nanosecond, "1500000001", time.Unix(1, 500000001)},
+		{time.Nanosecond, "9223372036854775807", LastTime},
+	} {
+		if got := (Rule{Time: "t", Unit: c.unit}).Record([]byte(`{"t":` + c.count + `}`)); !got.Time.Equal(c.want) {
+			t.Errorf("%s of %v: got %v, want %v", c.count, c.unit, got.Time, c.want)
+		}
+	}
+}
+
+// What a rule makes of any time, a reader gets as it was sent.
+func TestExtremeTimes(t *testing.T) {
+	addr := start(t)
+	c := dial(t, addr)
+	ctx := within(t)
+	if err := c.CreateTopics(ctx, 1, "times"); err != nil {
+		t.Fatal(err)
+	}
+	var sent []Record
+	for _, text := range []string{
+		"0001-01-01T00:00:00Z", "0001-01-01T00:00:01Z", "1677-09-21T00:12:43Z", "1969-12-31T23:59:59.999Z", "1970-01-01T00:00:00Z", "2026-01-31T12:00:00Z",
+		"2262-04-11T23:47:16.854Z", "2262-04-11T23:47:16.8549Z", "2262-04-11T23:47:17Z", "9999-12-31T23:59:59.999999Z",
+	} {
+		sent = append(sent, (Rule{Time: "at"}).Record([]byte(`{"at":"`+text+`"}`)))
+	}
+	if err := c.Send(ctx, "times", sent); err != nil {
+		t.Fatal(err)
+	}
+	w, err := Watch(addr, "times")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	got, err := w.Rest(ctx)
+	if err != nil || len(got) != len(sent) {
+		t.Fatalf("got %d records (%v), want %d", len(got), err, len(sent))
+	}
+	for i, r := range got {
+		if want := sent[i].Time.Truncate(time.Millisecond); !r.Time.Equal(want) {
+			t.Errorf("%s comes back as of %v, want %v", r.Value, r.Time.UTC(), want.UTC())
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"time"
 )
 
@@ -84,7 +85,7 @@ func readLine(in *bufio.Reader) (line []byte, size int, err error) {
 // the fields, becomes a record without key, of now: bad input is what dead letters are tried with.
 type Rule struct {
 	Key  string        // field that gives the key: a string its text, another value its JSON; "": no key
-	Time string        // field that gives the time: RFC 3339 text, or a number that counts Units since 1970; "": now
+	Time string        // field that gives the time: RFC 3339 text, or a number that counts Units since 1970; the nearest that Kafka has; "": now
 	Unit time.Duration // of numbers; 0: milliseconds
 }
 
@@ -129,18 +130,41 @@ func (rule Rule) Record(line []byte) Record {
 			out.Key = value
 		}
 	}
-	if value, ok := fields[rule.Time]; ok && rule.Time != "" {
+	if value, ok := fields[rule.Time]; ok && rule.Time != "" && string(value) != "null" {
+		var text time.Time
 		var count int64
-		if json.Unmarshal(value, &out.Time) != nil && json.Unmarshal(value, &count) == nil {
+		if json.Unmarshal(value, &text) == nil {
+			out.Time = stamp(text)
+		} else if json.Unmarshal(value, &count) == nil {
 			out.Time = rule.at(count)
 		}
 	}
 	return out
 }
 
-// at is the time that is count Units after the beginning of 1970.
+// The times that a record of Kafka can have: -1 ms is no time, and others before 1970 clients of Kafka refuse. franz-go counts
+// nanoseconds in 64 bits, and makes another time of one behind their end.
+var (
+	FirstTime = time.UnixMilli(0)
+	LastTime  = time.UnixMilli(math.MaxInt64 / int64(time.Millisecond))
+)
+
+// stamp is the nearest time that a record can have.
+func stamp(t time.Time) time.Time {
+	switch {
+	case t.Before(FirstTime):
+		return FirstTime
+	case t.After(LastTime):
+		return LastTime
+	}
+	return t
+}
+
+// at is the time that is count Units after the beginning of 1970, or the nearest that a record can have.
 func (rule Rule) at(count int64) time.Time {
 	unit := int64(cmp.Or(rule.Unit, time.Millisecond))
-	perSecond := int64(time.Second) / unit
-	return time.Unix(count/perSecond, count%perSecond*unit)
+	if count > math.MaxInt64/unit {
+		return LastTime // time.Unix, too, counts in 64 bits
+	}
+	return stamp(time.Unix(0, max(count, 0)*unit))
 }
