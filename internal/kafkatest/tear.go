@@ -18,9 +18,9 @@ const (
 	controlBatch      = 1 << 5
 )
 
-// TearMarker takes the last batch off the log of a partition, which has to be the marker that ends a transaction: so the log is left when a
-// coordinator has passed the partition over (KAFKA-20734), or when a replica without the marker becomes the leader. The broker has to be
-// killed before, since one that is stopped keeps beside the log what it knows of producers. It returns the producer id of the marker, -1 if the
+// TearMarker takes the last batch off the log of a partition, which has to be the end marker of a transaction: so the log is left when a
+// coordinator has passed the partition over (KAFKA-20734), or when a replica without the end marker becomes the leader. The broker has to be
+// killed before, since one that is stopped keeps beside the log what it knows of producers. It returns the producer id of the end marker, -1 if the
 // last batch is none.
 func (b *Broker) TearMarker(t testing.TB, topic string, partition int32) int64 {
 	t.Helper()

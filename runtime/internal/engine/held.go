@@ -64,7 +64,7 @@ func (o Owned) Has(h Hold) bool {
 	return slices.Contains(o.producers, h.Producer) || h.Owner != nil && slices.Contains(o.ids, h.Owner.ID)
 }
 
-// Ended says that the coordinator will not end the transaction any more: it has ended it, or knows another one by now. A marker of
+// Ended says that the coordinator will not end the transaction any more: it has ended it, or knows another one by now. An end marker of
 // it is still to come if it is about to end it.
 func (h Hold) Ended() bool {
 	switch {
@@ -181,7 +181,7 @@ func Blame(ctx context.Context, c Cluster, all []Held, ids ...string) error {
 }
 
 // lost finds in what is held back what nobody but an administrator will free: by ended transactions of the pipeline's producers. The questions of a look
-// are asked one after the other, so a transaction that ends in between looks like one whose marker is lost. So it takes two looks that find the same.
+// are asked one after the other, so a transaction that ends in between looks like one whose end marker is lost. So it takes two looks that find the same.
 // unknown is held back by whom the cluster does not tell.
 func (o Owned) lost(ctx context.Context, c Cluster, all []Held) (lost, unknown []Held, err error) {
 	before, unknown, err := o.ended(ctx, c, all)

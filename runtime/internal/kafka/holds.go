@@ -170,7 +170,7 @@ const unstableLimit = 10 * time.Second
 
 // unstable says why a marker cannot be read. A transaction that is open ends, at the latest when its time is up. If none is open that writes
 // where the group's offsets are, and one that has ended, with one of the ids if they are known, still holds that partition back, then a broker has lost its
-// marker, and it does not become readable by itself.
+// end marker, and it does not become readable by itself.
 func (c *Cluster) unstable(ctx context.Context, cause error, group string, ids []string, after time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, unstableLimit)
 	defer cancel()

@@ -17,13 +17,13 @@ import (
 // traceLimit is how long looking for a transaction in logs may take.
 const traceLimit = time.Minute
 
-// Trace is what the log of a partition holds of a transaction: records, and behind them the marker that ends it.
+// Trace is what the log of a partition holds of a transaction: records, and behind them the end marker.
 type Trace struct {
 	Topic     string
 	Partition int32
 	First     int64 // offset of the first record
 	Records   int64
-	Fate      checkpoint.Decision // what the marker says; NoDecision: there is none
+	Fate      checkpoint.Decision // what the end marker says; NoDecision: there is none
 }
 
 // Traces looks for a transaction of a producer among the last offsets, up to back, of each partition of topics. An error of kind failure.Cluster: it takes
@@ -99,7 +99,7 @@ func (c *Cluster) tails(ctx context.Context, topics []string, back int64) (map[s
 	return from, ends, nil
 }
 
-// note adds a record or marker to what was found. A marker ends the transaction of its producer that is open before it; under transactions V2 it
+// note adds a record or an end marker to what was found. An end marker ends the transaction of its producer that is open before it; under transactions V2 it
 // has the next epoch already.
 func note(found map[partition]*Trace, at partition, r *kgo.Record, producer int64, epoch int16) {
 	t := found[at]

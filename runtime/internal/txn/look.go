@@ -187,7 +187,7 @@ func (s *sight) undecided(h engine.Hold) bool {
 	return n != nil && !s.setup.Confirmed && n.Committable.TransactionalID != "" && n.Committable.ProducerID == h.Producer && n.Committable.Epoch == h.Epoch
 }
 
-// weigh asks the logs of the sinks where nothing else says what became of the newest transaction. Its markers are one for each partition, and a broker has
+// weigh asks the logs of the sinks where nothing else says what became of the newest transaction. Its end markers are one for each partition, and a broker has
 // hardly lost all.
 func (s *sight) weigh(ctx context.Context) error {
 	hangs := func(h held) bool { return h.fate == unknown && s.undecided(h.Hold) }
@@ -237,11 +237,11 @@ func (s *sight) judge(h engine.Hold) (fate, string) {
 	case visible:
 		return committed, "its marker in the consumer group can be seen"
 	case logs == checkpoint.ItIsCommitted:
-		return committed, "the logs of the sinks say so: they have the marker of other partitions"
+		return committed, "the logs of the sinks say so: they have the end markers of other partitions"
 	case now == checkpoint.ItIsAborted:
 		return aborted, "its coordinator says so"
 	case logs == checkpoint.ItIsAborted:
-		return aborted, "the logs of the sinks say so: they have the marker of other partitions"
+		return aborted, "the logs of the sinks say so: they have the end markers of other partitions"
 	case before == checkpoint.ItIsAborted && s.current():
 		return aborted, inferred
 	}

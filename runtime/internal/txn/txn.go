@@ -1,5 +1,5 @@
 // Package txn is the verb `txn` of a program: it shows what the cluster and the state know of the pipeline's transactions, decides one that a start
-// refuses to guess about, and writes markers that a broker has lost.
+// refuses to guess about, and writes end markers that a broker has lost.
 //
 // What to do about a checkpoint is decided by checkpoint.Startup alone: commit and abort are a start that ends before it runs, with the word
 // of a person where a start would refuse to guess.
