@@ -18,6 +18,17 @@ import (
 	"github.com/eoc-lang/eoc/runtime/terminal"
 )
 
+// standardOutput takes the answer of a verb. That it cannot be written is a failure of the disk, whichever verb answers.
+type standardOutput struct{}
+
+func (standardOutput) Write(p []byte) (int, error) {
+	n, err := os.Stdout.Write(p)
+	if err != nil {
+		err = failure.New(failure.Disk, "", err, "the answer could not be written")
+	}
+	return n, err
+}
+
 // answer carries out the verbs that are about a pipeline and do not run it. Their answer goes to standard output.
 func answer(p Pipeline, set settings.Settings, spec engine.Spec) failure.Kind {
 	options := state.Options{Pipeline: set.Name}
@@ -26,14 +37,14 @@ func answer(p Pipeline, set settings.Settings, spec engine.Spec) failure.Kind {
 	}
 	options.Fresh = set.Fresh
 	if set.Verb == settings.Doctor {
-		return report(doctor.Run(context.Background(), doctor.Config{Settings: set, Spec: spec, State: options}), set)
+		return report(p, doctor.Run(context.Background(), doctor.Config{Settings: set, Spec: spec, State: options}), set)
 	}
 	if set.Verb == settings.Verify {
 		return audit(p, set, spec, options)
 	}
 	var err error
 	if set.Verb == settings.Txn {
-		cfg := txn.Config{Settings: set, Spec: spec, State: options, Out: os.Stdout}
+		cfg := txn.Config{Settings: set, Spec: spec, State: options, Out: standardOutput{}}
 		if terminal.Is(os.Stdin) {
 			cfg.In = os.Stdin
 		}
@@ -41,7 +52,7 @@ func answer(p Pipeline, set settings.Settings, spec engine.Spec) failure.Kind {
 	} else if p.Memory {
 		err = failure.New(failure.State, "", nil, "there is no state directory: %s keeps its state in memory", p.File)
 	} else {
-		err = inspect.Print(os.Stdout, set.StateDir, options, set.JSON)
+		err = inspect.Print(standardOutput{}, set.StateDir, options, set.JSON)
 	}
 	if err != nil {
 		return refused(p, err)
@@ -74,9 +85,7 @@ func audit(p Pipeline, set settings.Settings, spec engine.Spec, options state.Op
 	case ctx.Err() != nil:
 		err = failure.New(failure.Unproved, "", nil, "interrupted: not everything was compared")
 	case err == nil:
-		if err = r.Print(os.Stdout, set.JSON, terminal.Coloured(os.Stdout, os.LookupEnv)); err != nil {
-			err = failure.New(failure.Disk, "", err, "the answer could not be written")
-		}
+		err = r.Print(standardOutput{}, set.JSON, terminal.Coloured(os.Stdout, os.LookupEnv))
 	}
 	if err != nil {
 		return refused(p, err)
@@ -85,10 +94,9 @@ func audit(p Pipeline, set settings.Settings, spec engine.Spec, options state.Op
 }
 
 // report prints what doctor has found.
-func report(r *doctor.Report, set settings.Settings) failure.Kind {
-	if err := r.Print(os.Stdout, set.JSON, terminal.Coloured(os.Stdout, os.LookupEnv)); err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", r.Pipeline, err)
-		return failure.Disk
+func report(p Pipeline, r *doctor.Report, set settings.Settings) failure.Kind {
+	if err := r.Print(standardOutput{}, set.JSON, terminal.Coloured(os.Stdout, os.LookupEnv)); err != nil {
+		return refused(p, err)
 	}
 	return r.Code()
 }

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -38,14 +39,16 @@ func run(p Pipeline, args []string, env settings.Env) failure.Kind {
 		err = checkFailpoints(env)
 	}
 	if err != nil && set.Verb == settings.Doctor {
-		return report(doctor.Misset(p.Name, p.File, err), set)
+		return report(p, doctor.Misset(p.Name, p.File, err), set)
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", p.Name, err)
 		return failure.KindOf(err)
 	}
 	if set.Answer != "" {
-		fmt.Print(set.Answer)
+		if _, err := io.WriteString(standardOutput{}, set.Answer); err != nil {
+			return refused(p, err)
+		}
 		return 0
 	}
 	if set.Verb != settings.Run {

@@ -7,9 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eoc-lang/eoc/internal/kafkatest"
+	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
 	"github.com/eoc-lang/eoc/runtime/internal/settings"
+	"github.com/eoc-lang/eoc/runtime/internal/state"
 )
 
 // A variable that the file names need not be set if a flag says what it would say.
@@ -87,5 +90,64 @@ func TestDoctorOfWrongSettings(t *testing.T) {
 	}
 	if c := answer.Checks[0]; c.Check != "settings" || c.Result != "failure" || !strings.Contains(c.Text, `--parallelism is "0"`) || len(answer.Checks) < 10 {
 		t.Errorf("%s", text)
+	}
+}
+
+// Whichever verb answers, the exit code is the same when nobody takes the answer, as when standard output leads to a full disk; and when --state names no directory.
+func TestVerbsFailAlike(t *testing.T) {
+	stdout := os.Stdout
+	defer func() { os.Stdout = stdout }()
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := embedded()
+	dir := filepath.Join(t.TempDir(), "state")
+	s, err := state.OpenBolt(dir, state.Options{Pipeline: p.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := &checkpoint.Checkpoint{Incarnation: checkpoint.ID{7}, Pipeline: p.Name, Group: "eo-" + p.Name, Account: &checkpoint.Account{}}
+	if err := s.Save(made); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Confirm(0); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	broker := kafkatest.StartLiar(t)
+	none := func(string) (string, bool) { return "", false }
+	for _, verb := range [][]string{{"state"}, {"state", "--json"}, {"txn", "list"}, {"txn", "list", "--json"}, {"verify"}, {"verify", "--json"}, {"doctor"}, {"doctor", "--json"}} {
+		ask := func(dir string) failure.Kind {
+			args := append(verb[:len(verb):len(verb)], "--state", dir)
+			if verb[0] != "state" {
+				args = append(args, "--brokers", broker.Addr)
+			}
+			return run(p, args, none)
+		}
+		if file, err = os.Create(file.Name()); err != nil {
+			t.Fatal(err)
+		}
+		os.Stdout = file
+		if code := ask(file.Name()); code != failure.Usage {
+			t.Errorf("%v: a file in the place of the directory is code %d", verb, code)
+		}
+		ask(dir)
+		if info, err := file.Stat(); err != nil || info.Size() == 0 {
+			t.Fatalf("%v: it has no answer (%v)", verb, err)
+		}
+		if err := file.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if code := ask(dir); code != failure.Disk {
+			t.Errorf("%v: an answer that cannot be written is code %d", verb, code)
+		}
+	}
+	for _, flag := range []string{"--help", "--version"} {
+		if code := run(p, []string{flag}, none); code != failure.Disk {
+			t.Errorf("%s: an answer that cannot be written is code %d", flag, code)
+		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 type testFlags struct {
 	crash, json  bool
 	data, at     string
+	only         bool // at was given
 	key, time    []string
 	partitions   int32
 	transactions []int
@@ -55,6 +56,7 @@ with its logs and state.`,
 			if !cmd.Flags().Changed("seed") {
 				flags.seed = rand.Uint64()
 			}
+			flags.only = cmd.Flags().Changed("at")
 			return testCrashes(cmd.Context(), flags, args, io)
 		},
 	}
@@ -100,7 +102,7 @@ func (f testFlags) options(args []string, io streams) (o crashtest.Options, err 
 		Transactions: f.transactions, Parallelism: f.parallelism, Seed: f.seed, Moments: f.moments,
 		Repeat: f.repeat(d.File), Err: io.err, Terminal: terminal.Is(io.err),
 	}
-	if f.at != "" {
+	if f.only {
 		if o.Only, err = crashtest.ParseSchedule(f.at); err != nil {
 			return o, fmt.Errorf("--at: %w", err)
 		}

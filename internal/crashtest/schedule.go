@@ -74,6 +74,9 @@ func parseStep(word string) (Step, error) {
 		return Step{Abort: true}, nil
 	}
 	name, value, ok := strings.Cut(word, ":")
+	if name == "" {
+		return Step{}, fmt.Errorf("%q: expected POINT:PASS, kill:DURATION or abort, or nothing but none", word)
+	}
 	if name == killWord {
 		after, err := time.ParseDuration(value)
 		if err != nil || after <= 0 {

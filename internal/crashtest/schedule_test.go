@@ -29,6 +29,7 @@ func TestParseSchedule(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"kill:x": "kill:DURATION", "kill:-1s": "kill:DURATION", "a:0": "counts from 1", "a:b": "counts from 1",
+		"": "or nothing but none", "a,,b": "or nothing but none", ":2": "or nothing but none",
 	} {
 		if got, err := ParseSchedule(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v (%v), want an error with %q", text, got, err, want)

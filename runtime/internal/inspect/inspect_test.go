@@ -108,7 +108,7 @@ func TestRefusals(t *testing.T) {
 		{filepath.Join(empty, "none"), failure.State, "there is no state in"},
 		{empty, failure.State, "there is no state in"},
 		{damaged, failure.State, "is damaged: neither of its two meta pages is valid"},
-		{filepath.Join(damaged, "state.db"), failure.Disk, "--state wants a directory"},
+		{filepath.Join(damaged, "state.db"), failure.Usage, "--state wants a directory"},
 	} {
 		err := inspect.Print(&bytes.Buffer{}, c.dir, options(), false)
 		if failure.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) {

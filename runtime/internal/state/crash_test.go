@@ -210,13 +210,13 @@ func TestDiskFull(t *testing.T) {
 	must(t, b.Save(numbered(n+1)))
 }
 
-// TestUnreadable: a directory that cannot be used is a failure of the disk, not an empty state.
+// TestUnreadable: a directory that cannot be used is a failure, not an empty state.
 func TestUnreadable(t *testing.T) {
 	dir := scratch(t)
 	file := filepath.Join(dir, "file")
 	must(t, os.WriteFile(file, nil, 0o600))
 	_, err := state.OpenBolt(filepath.Join(file, "state"), options())
-	wantKind(t, err, failure.Disk, "cannot make state directory")
+	wantKind(t, err, failure.Usage, "cannot make state directory")
 	must(t, os.Mkdir(filepath.Join(dir, "state.db"), 0o700))
 	_, err = state.OpenBolt(dir, options())
 	wantKind(t, err, failure.Disk, "state.db")

@@ -10,18 +10,19 @@ import (
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
 )
 
-// diskError is a failure of the disk or the file system: a path that is none, no rights, no space, an input/output error.
+// diskError is a failure of the disk or the file system: no rights, no space, an input/output error. If the path is that of no directory, it is what
+// was said that is wrong.
 func diskError(err error, what string, args ...any) error {
-	help := "nothing is lost: free space or repair the disk, then start again"
+	kind, help := failure.Disk, "nothing is lost: free space or repair the disk, then start again"
 	switch {
 	case errors.Is(err, syscall.ELOOP):
 		help = "it is a symbolic link, which is not followed: remove it. The directory itself may be one"
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist):
-		help = "--state wants a directory, or a path at which one can be made"
+		kind, help = failure.Usage, "--state wants a directory, or a path at which one can be made"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		help = "the user of the program needs the right to read and write there, or --state names another directory"
 	}
-	return failure.New(failure.Disk, help, err, what, args...)
+	return failure.New(kind, help, err, what, args...)
 }
 
 // damagedError says that the file cannot be trusted. It never leads to an empty start.

@@ -52,7 +52,7 @@ const (
 )
 
 // Look reads what the state directory holds without changing anything, without a lock, and so also while a program runs with it; nil: there
-// is no state file. It fails with failure.State if the file is damaged, with failure.Disk if it cannot be read.
+// is no state file. It fails with failure.State if the file is damaged, with failure.Disk if it cannot be read, with failure.Usage if dir is no directory.
 //
 // bbolt never overwrites a page that the newest tx uses; the tx that is under way writes to free pages. So a walk that is over
 // before the next tx is, has seen one moment. One that is not may have seen pages of several; the ledger, which names the tx

@@ -26,7 +26,7 @@ const (
 	boltLockWait = time.Second
 )
 
-// OpenBolt opens the state directory, and makes it if it is not there. It fails with failure.Usage if the directory is not
+// OpenBolt opens the state directory, and makes it if it is not there. It fails with failure.Usage if it is no directory, or not
 // the pipeline's own, with failure.Fenced if another process uses it, with failure.State if its file is damaged or of another program, with failure.Disk
 // if it cannot be read or written.
 func OpenBolt(dir string, opt Options) (*Bolt, error) {

@@ -103,7 +103,7 @@ func TestLinks(t *testing.T) {
 	dir, link, victim := filepath.Join(top, "state"), filepath.Join(top, "link"), filepath.Join(top, "victim")
 	must(t, os.Symlink(dir, link))
 	_, err := state.OpenBolt(link, options())
-	wantKind(t, err, failure.Disk, link, "--state wants a directory") // it leads nowhere
+	wantKind(t, err, failure.Usage, link, "--state wants a directory") // it leads nowhere
 	fill(t, dir, 3)
 	b := openBolt(t, link, options())
 	_, err = state.OpenBolt(dir, options())

@@ -324,13 +324,13 @@ func TestLock(t *testing.T) {
 	must(t, openBolt(t, dir, options()).Close())
 }
 
-// TestWrongPath: where there is no disk at fault, the help speaks of the path.
+// TestWrongPath: where there is no disk at fault, the flag is, and the help speaks of the path.
 func TestWrongPath(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(file, nil, 0o600))
 	for _, path := range []string{file, filepath.Join(file, "state")} {
 		_, err := state.OpenBolt(path, options())
-		wantKind(t, err, failure.Disk, path, "--state wants a directory")
+		wantKind(t, err, failure.Usage, path, "--state wants a directory")
 	}
 }
 
