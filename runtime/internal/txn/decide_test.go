@@ -56,7 +56,7 @@ func TestDecide(t *testing.T) {
 			p.ask(failure.Transient, settings.TxnCommit, "y\n", "1 records", "done: the next start goes on from checkpoint 2")
 			p.stands(2, true, 2)
 			p.sees("a", "b")
-			if r := p.list(); r.Next != "start the program" || r.Conclusion != "a start decides it by itself: it goes on from checkpoint 2" {
+			if r := p.list(); r.Next != "start the program" || r.Conclusion != "there is nothing to decide: checkpoint 2 is confirmed; at a start it goes on from checkpoint 2" {
 				t.Errorf("after: %+v", r)
 			}
 			p.ask(failure.State, settings.TxnAbort, "--yes", "there is nothing to decide: checkpoint 2 is confirmed")
@@ -67,7 +67,7 @@ func TestDecide(t *testing.T) {
 			p.ask(failure.Transient, settings.TxnAbort, "--yes", "what will be done: checkpoint 2 is dropped", "done: the next start goes on from checkpoint 1")
 			p.stands(1, true, 1)
 			p.sees("a")
-			if r := p.list(); r.Conclusion != "a start decides it by itself: it goes on from checkpoint 1" {
+			if r := p.list(); r.Conclusion != "there is nothing to decide: checkpoint 1 is confirmed; at a start it goes on from checkpoint 1" {
 				t.Errorf("after: %+v", r)
 			}
 		})

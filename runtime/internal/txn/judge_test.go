@@ -75,3 +75,20 @@ func TestJudge(t *testing.T) {
 		})
 	}
 }
+
+// What is said of a checkpoint that needs nobody's word: a start decides only what is not confirmed.
+func TestNothingToDecide(t *testing.T) {
+	for _, c := range []struct {
+		confirmed, ended bool
+		conclusion, next string
+	}{
+		{false, false, "a start decides it by itself: it goes on from checkpoint 7", "start the program"},
+		{true, false, "there is nothing to decide: checkpoint 7 is confirmed; at a start it goes on from checkpoint 7", "start the program"},
+		{true, true, "there is nothing to decide: checkpoint 7 is confirmed, and the bounded run has finished", ""},
+	} {
+		s := sight{setup: checkpoint.Setup{Confirmed: c.confirmed, Newest: &checkpoint.Checkpoint{Number: 7, Ended: c.ended}}}
+		if conclusion, next := s.idle(engine.Outlook{Would: "it goes on from checkpoint 7"}); conclusion != c.conclusion || next != c.next {
+			t.Errorf("confirmed %t, ended %t: %q, next %q", c.confirmed, c.ended, conclusion, next)
+		}
+	}
+}

@@ -199,7 +199,7 @@ func (s *sight) conclude(ctx context.Context) (conclusion, next string) {
 	case err != nil:
 		return "what a start would do cannot be told: " + err.Error(), "doctor says what is missing"
 	case out.Refused == nil:
-		return "a start decides it by itself: " + out.Would, "start the program"
+		return s.idle(out)
 	case failure.KindOf(out.Refused) == failure.Unknown && !s.setup.Confirmed:
 		next := map[checkpoint.Decision]string{
 			checkpoint.ItIsCommitted: "txn commit, since the logs of the sinks say so",
@@ -209,6 +209,18 @@ func (s *sight) conclude(ctx context.Context) (conclusion, next string) {
 		return "a start is refused: " + out.Refused.Error(), next
 	}
 	return "a start is refused: " + out.Refused.Error(), "as it says"
+}
+
+// idle is what to say when nobody has to do anything but start the program.
+func (s *sight) idle(out engine.Outlook) (conclusion, next string) {
+	switch n := s.setup.Newest; {
+	case !s.setup.Confirmed:
+		return "a start decides it by itself: " + out.Would, "start the program"
+	case n.Ended:
+		return fmt.Sprintf("there is nothing to decide: checkpoint %d is confirmed, and the bounded run has finished", n.Number), ""
+	default:
+		return fmt.Sprintf("there is nothing to decide: checkpoint %d is confirmed; at a start %s", n.Number, out.Would), "start the program"
+	}
 }
 
 func partitions(all []held) string {

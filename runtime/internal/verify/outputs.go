@@ -293,6 +293,9 @@ func (a *auditor) alike(outs []*output) {
 
 // still says whether nothing was committed since the checkpoint, so that nothing of the pipeline may be behind it: the ends of the topics were asked before.
 func (a *auditor) still() (bool, error) {
+	if a.outrun() {
+		return false, nil
+	}
 	now, err := a.look()
 	if err != nil {
 		return false, err

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/eoc-lang/eoc/internal/kafkatest"
 	rt "github.com/eoc-lang/eoc/runtime"
+	"github.com/eoc-lang/eoc/runtime/internal/failure"
 	"github.com/eoc-lang/eoc/runtime/internal/settings"
 	"github.com/eoc-lang/eoc/runtime/internal/state"
 	"github.com/eoc-lang/eoc/runtime/internal/verify"
@@ -236,6 +238,31 @@ func TestTransactionWithoutCheckpoint(t *testing.T) {
 	}
 	b.expect(b.verify(), verify.Differs, "stand behind its last checkpoint")
 	b.expect(b.verify(shared), verify.Differs, "stand behind its last checkpoint")
+}
+
+// An old copy of the state is no proof of anything behind it: what the pipeline has committed since is nothing that differs, whatever producers it had. What
+// the copy does know is compared all the same.
+func TestOldCopy(t *testing.T) {
+	b := newBed(t)
+	b.feed(20)
+	b.run(16, nil)
+	newer, old := b.dir, filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(old, os.DirFS(newer)); err != nil {
+		t.Fatal(err)
+	}
+	b.feed(20)
+	b.run(32, nil)
+	b.expect(b.verify(), verify.Holds)
+	b.dir = old
+	r := b.verify()
+	b.expect(r, verify.Unknown, "records are there up to checkpoint")
+	if r.Code() != failure.Unproved {
+		t.Errorf("code %d", r.Code())
+	}
+	b.Produce(t, "out", kafkatest.Record{Value: []byte("foreign, or of a producer that the copy does not know")})
+	b.expect(b.verify(), verify.Unknown)
+	b.dir = newer
+	b.expect(b.verify(), verify.Differs, "1 records of other producers")
 }
 
 // What a topic does not keep cannot be compared, and that is said: never that it holds.

@@ -200,7 +200,7 @@ func (a *auditor) judgeMarker() {
 		a.add(name, group, Unknown, "doctor says what a start makes of it", "consumer group %s has no marker: it has expired, or was deleted", group)
 	case m.Pipeline != n.Pipeline || m.Incarnation != n.Incarnation:
 		a.add(name, group, Differs, "find the state directory of that incarnation", "consumer group %s holds the marker of pipeline %s, incarnation %s, and the state is of incarnation %s", group, m.Pipeline, m.Incarnation, n.Incarnation)
-	case m.Checkpoint > n.Number:
+	case a.outrun():
 		a.add(name, group, Unknown, "find the newer state directory and verify with that one", "consumer group %s holds the marker of checkpoint %d, and the newest of the state is %d: the state is an old copy, or two copies have run", group, m.Checkpoint, n.Number)
 	case m.Checkpoint < a.cp.Number:
 		a.add(name, group, Differs, "look at the brokers: a commit that they have confirmed is gone. `txn list` shows the transactions",
@@ -212,6 +212,12 @@ func (a *auditor) judgeMarker() {
 	default:
 		a.add(name, group, Holds, "", "consumer group %s holds the marker of checkpoint %d with %d records, as the state has it", group, m.Checkpoint, m.Records)
 	}
+}
+
+// outrun says that the state is an old copy: the pipeline has gone on, so whatever stands behind the checkpoint may be what it has committed since.
+func (a *auditor) outrun() bool {
+	n, m := a.view.Newest, a.marker
+	return m != nil && m.Pipeline == n.Pipeline && m.Incarnation == n.Incarnation && m.Checkpoint > n.Number
 }
 
 // judgeMarked takes a marker of the checkpoint that is not that of its transaction. A start writes the marker of its checkpoint again, by itself and so without records, when the group has lost it.
