@@ -179,7 +179,7 @@ func (r *run) silent(t *testing.T, env []string) {
 		r.silentAnswer(t, env, flag)
 	}
 	r.silentVerbs(t, env)
-	for _, write := range []func(io.Writer, *planner.Graph) error{planner.WriteText, planner.WriteDOT, planner.WriteJSON} {
+	for _, write := range []func(io.Writer, *planner.Graph) error{planner.WriteText, planner.WriteDOT, planner.WriteJSON, planner.WriteSVG} {
 		var plan strings.Builder
 		if err := write(&plan, r.graph); err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
@@ -115,7 +116,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// Several pipelines share a registry, two of one name do not, and who has ended leaves nothing behind.
+// Several pipelines share a registry, whose names, types, units and help Prometheus' own lint has nothing against; two of one name do not, and who has ended leaves nothing behind.
 func TestRegister(t *testing.T) {
 	r := prometheus.NewPedanticRegistry()
 	status := func() engine.Status { return full(time.Now()) }
@@ -130,6 +131,10 @@ func TestRegister(t *testing.T) {
 	families, err := r.Gather()
 	if err != nil {
 		t.Fatal(err)
+	}
+	problems, err := promlint.NewWithMetricFamilies(families).Lint()
+	if len(problems) > 0 || err != nil {
+		t.Errorf("promlint says %v, %v", problems, err)
 	}
 	for _, f := range families {
 		pipelines := map[string]bool{}
