@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 
@@ -46,7 +47,7 @@ GOOS and GOARCH choose another system.`,
 }
 
 func compile(cmd *cobra.Command, name string, flags buildFlags, io streams) error {
-	r, _, err := newRequest(name, nil, io)
+	r, _, err := newRequest(cmd.Context(), name, nil, io)
 	if err != nil {
 		return err
 	}
@@ -64,23 +65,23 @@ func compile(cmd *cobra.Command, name string, flags buildFlags, io streams) erro
 }
 
 // newRequest checks a file and generates its program, as something to be built. adapt, if there is one, changes the graph before.
-func newRequest(name string, adapt func(*planner.Graph), io streams) (build.Request, *planner.Graph, error) {
+func newRequest(ctx context.Context, name string, adapt func(*planner.Graph), io streams) (build.Request, *planner.Graph, error) {
 	if name == "-" {
 		return build.Request{}, nil, errStdin
 	}
-	graph, err := load(name, io)
+	graph, err := load(ctx, name, io)
 	if err != nil {
 		return build.Request{}, nil, err
 	}
 	if adapt != nil {
 		adapt(graph)
 	}
-	generated, err := codegen.Generate(graph, codegen.Options{})
+	files, err := generated(ctx, graph, codegen.Options{})
 	if err != nil {
-		return build.Request{}, nil, bugError{err}
+		return build.Request{}, nil, err
 	}
 	program := map[string][]byte{}
-	for _, f := range generated {
+	for _, f := range files {
 		program[f.Name] = f.Data
 	}
 	return build.Request{
@@ -89,4 +90,15 @@ func newRequest(name string, adapt func(*planner.Graph), io streams) (build.Requ
 			return progress(io.err, "compiling "+filepath.Base(name)+" (the first time takes longer)")
 		},
 	}, graph, nil
+}
+
+// generated is the Go that a graph becomes. An error is a bug of eoc, or the end of ctx.
+func generated(ctx context.Context, graph *planner.Graph, o codegen.Options) ([]codegen.File, error) {
+	return await(ctx, func() ([]codegen.File, error) {
+		files, err := codegen.Generate(graph, o)
+		if err != nil {
+			return nil, bugError{err}
+		}
+		return files, nil
+	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -24,22 +25,25 @@ related, notes, help.`,
 		Annotations:       exits("0  there are no errors, perhaps warnings", saysFaulty, saysUsage, saysBug),
 		Args:              files,
 		ValidArgsFunction: completeFiles,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return check(args, asJSON, io)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return check(cmd.Context(), args, asJSON, io)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print faults as JSON to standard output")
 	return cmd
 }
 
-func check(names []string, asJSON bool, io streams) error {
+func check(ctx context.Context, names []string, asJSON bool, io streams) error {
 	faulty := false
 	for _, name := range names {
-		s, err := readSource(name, io.in)
+		s, err := readSource(ctx, name, io.in)
 		if err != nil {
 			return err
 		}
-		_, diags := s.plan()
+		_, diags, err := s.planned(ctx)
+		if err != nil {
+			return err
+		}
 		faulty = faulty || diag.HasErrors(diags)
 		if asJSON {
 			err = diag.WriteJSON(io.out, diags)

@@ -161,7 +161,7 @@ func develop(ctx context.Context, o dev.Options, io streams) error {
 	}
 	o.Command = []string{self}
 	o.Compile = func(ctx context.Context) (dev.Program, error) {
-		r, graph, err := newRequest(o.File, dev.Adapt, io)
+		r, graph, err := newRequest(ctx, o.File, dev.Adapt, io)
 		if errors.Is(err, errFaulty) {
 			return dev.Program{}, dev.ErrFaulty
 		}

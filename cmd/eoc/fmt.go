@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -28,8 +29,8 @@ is 1 if there are any.`,
 		Annotations:       exits(saysDone, "1  a .eo file has errors; with -d, it would change", saysUsage, saysBug),
 		Args:              files,
 		ValidArgsFunction: completeFiles,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return format(args, write, differ, io)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return format(cmd.Context(), args, write, differ, io)
 		},
 	}
 	cmd.Flags().BoolVarP(&write, "write", "w", false, "change the files in place")
@@ -37,17 +38,24 @@ is 1 if there are any.`,
 	return cmd
 }
 
-func format(names []string, write, differ bool, io streams) error {
+func format(ctx context.Context, names []string, write, differ bool, io streams) error {
 	faulty := false
 	for _, name := range names {
 		if write && name == "-" {
 			return errStdin
 		}
-		s, err := readSource(name, io.in)
+		s, err := readSource(ctx, name, io.in)
 		if err != nil {
 			return err
 		}
-		text, diags := dsl.Format(s.name, s.text)
+		var diags []diag.Diagnostic
+		text, err := await(ctx, func() (text []byte, _ error) {
+			text, diags = dsl.Format(s.name, s.text)
+			return text, nil
+		})
+		if err != nil {
+			return err
+		}
 		if diag.HasErrors(diags) {
 			faulty = true
 			if err := diag.Render(io.err, diags, s.text, terminal.Coloured(io.err, os.LookupEnv)); err != nil {

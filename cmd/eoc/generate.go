@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,8 +36,8 @@ all the same, and standard error says which command mends it.`,
 			return wantFiles(cmd, len(args) == 1, "one FILE or DIR")
 		},
 		ValidArgsFunction: completeFiles,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return writePackages(args[0], output, io)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return writePackages(cmd.Context(), args[0], output, io)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "put the folders of packages into the folder `DIR` (default where the .eo files are)")
@@ -44,7 +45,7 @@ all the same, and standard error says which command mends it.`,
 }
 
 // writePackages writes all packages, or none if one of them cannot be made.
-func writePackages(path, output string, io streams) error {
+func writePackages(ctx context.Context, path, output string, io streams) error {
 	if path == "-" {
 		return errStdin
 	}
@@ -55,7 +56,7 @@ func writePackages(path, output string, io streams) error {
 	var packages []generate.Package
 	faulty := false
 	for _, source := range sources {
-		p, err := newPackage(source, output, io)
+		p, err := newPackage(ctx, source, output, io)
 		if err == errFaulty {
 			faulty = true // of every file the faults are shown
 		} else if err != nil {
@@ -113,19 +114,19 @@ func sourcesIn(path string) ([]string, error) {
 }
 
 // newPackage makes the package of a file.
-func newPackage(source, output string, io streams) (generate.Package, error) {
+func newPackage(ctx context.Context, source, output string, io streams) (generate.Package, error) {
 	p := generate.Package{Source: source, Name: generate.Name(source), Files: map[string][]byte{}}
 	if output == "" {
 		output = filepath.Dir(source)
 	}
 	p.Dir = filepath.Join(output, p.Name)
-	graph, err := load(source, io)
+	graph, err := load(ctx, source, io)
 	if err != nil {
 		return p, err
 	}
-	files, err := codegen.Generate(graph, codegen.Options{Package: p.Name})
+	files, err := generated(ctx, graph, codegen.Options{Package: p.Name})
 	if err != nil {
-		return p, bugError{err}
+		return p, err
 	}
 	for _, f := range files {
 		p.Files[f.Name] = f.Data

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,12 +41,32 @@ type streams struct {
 func run(ctx context.Context, args []string, io streams) (code int) {
 	defer func() {
 		if p := recover(); p != nil {
-			code = reportBug(io, fmt.Sprintf("panic: %v", p), fmt.Sprintf("%s\npanic: %v\n\n%s", versionLine(), p, debug.Stack()))
+			bug, ok := p.(*panicked)
+			if !ok {
+				bug = &panicked{fmt.Sprint(p), debug.Stack()}
+			}
+			code = reportBug(io, "panic: "+bug.what, fmt.Sprintf("%s\npanic: %s\n\n%s", versionLine(), bug.what, bug.stack))
 		}
 	}()
 	cmd := newRoot(io)
+	help := &page{to: io.out}
+	cmd.SetOut(help)
 	cmd.SetArgs(args)
-	return exitCode(ctx, cmd.ExecuteContext(ctx), io)
+	err := cmd.ExecuteContext(ctx)
+	return exitCode(ctx, cmp.Or(err, help.err), io)
+}
+
+// page is where help goes: cobra does not look whether it could be written.
+type page struct {
+	to  io.Writer
+	err error // the last one
+}
+
+func (p *page) Write(text []byte) (n int, err error) {
+	if n, err = p.to.Write(text); err != nil {
+		p.err = err
+	}
+	return n, err
 }
 
 // errFaulty says that diagnostics were printed and that there is no more to say.

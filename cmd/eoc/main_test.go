@@ -58,7 +58,7 @@ func TestPanicIsReported(t *testing.T) {
 	if code != exitBug || stdout.Len() > 0 {
 		t.Errorf("exit code %d, standard output %q", code, stdout.String())
 	}
-	for _, want := range []string{"this is a bug of eoc", "panic: out of ideas", "goroutine ", "main.go"} {
+	for _, want := range []string{"this is a bug of eoc", "panic: out of ideas", "goroutine ", "source.go"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, stderr.String())
 		}

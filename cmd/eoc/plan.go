@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -25,15 +26,15 @@ The forms are text, svg (a drawing that follows light and dark), dot (for Graphv
 		Annotations:       exits(saysDone, saysFaulty, saysUsage, saysBug),
 		Args:              oneFile,
 		ValidArgsFunction: completeFiles,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return plan(args[0], form, io)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return plan(cmd.Context(), args[0], form, io)
 		},
 	}
 	cmd.Flags().StringVar(&form, "format", "text", "`FORM` of the plan: text, svg, dot or json")
 	return cmd
 }
 
-func plan(name, form string, io streams) error {
+func plan(ctx context.Context, name, form string, io streams) error {
 	write := map[string]func(*planner.Graph) error{
 		"text": func(g *planner.Graph) error { return planner.WriteText(io.out, g) },
 		"svg":  func(g *planner.Graph) error { return planner.WriteSVG(io.out, g) },
@@ -43,7 +44,7 @@ func plan(name, form string, io streams) error {
 	if write == nil {
 		return fmt.Errorf("--format is %q; expected one of %s", form, strings.Join(planFormats, ", "))
 	}
-	graph, err := load(name, io)
+	graph, err := load(ctx, name, io)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ cache folder, so that the next run of an unchanged file begins at once.`,
 		Args:              leadingFile,
 		ValidArgsFunction: completeFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, _, err := newRequest(args[0], nil, io)
+			r, _, err := newRequest(cmd.Context(), args[0], nil, io)
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,10 +24,19 @@ type source struct {
 }
 
 // readSource reads a file, or standard input for "-". Of one that is too big for a pipeline it reads so much that this is seen: it may have no end.
-func readSource(name string, in io.Reader) (source, error) {
-	if name == "-" {
-		text, err := readLimited(in)
-		return source{stdinName, text}, err
+func readSource(ctx context.Context, name string, in io.Reader) (source, error) {
+	return await(ctx, func() (source, error) {
+		if name == "-" {
+			text, err := readLimited(in)
+			return source{stdinName, text}, err
+		}
+		return openSource(name)
+	})
+}
+
+func openSource(name string) (source, error) {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return source{}, fmt.Errorf("%s is a folder; expected a .eo file", name)
 	}
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,14 +65,30 @@ func (s source) plan() (*planner.Graph, []diag.Diagnostic) {
 	return graph, append(diags, more...)
 }
 
+// planned is plan, which ctx may end.
+func (s source) planned(ctx context.Context) (graph *planner.Graph, diags []diag.Diagnostic, err error) {
+	graph, err = await(ctx, func() (*planner.Graph, error) {
+		g, found := s.plan()
+		diags = found
+		return g, nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return graph, diags, nil
+}
+
 // load reads, checks and plans a file, and prints its diagnostics. With errors among them it
 // returns errFaulty.
-func load(name string, io streams) (*planner.Graph, error) {
-	s, err := readSource(name, io.in)
+func load(ctx context.Context, name string, io streams) (*planner.Graph, error) {
+	s, err := readSource(ctx, name, io.in)
 	if err != nil {
 		return nil, err
 	}
-	graph, diags := s.plan()
+	graph, diags, err := s.planned(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if err := diag.Render(io.err, diags, s.text, terminal.Coloured(io.err, os.LookupEnv)); err != nil {
 		return nil, err
 	}

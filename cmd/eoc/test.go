@@ -163,7 +163,7 @@ func testCrashes(ctx context.Context, f testFlags, args []string, io streams) er
 		return err
 	}
 	o.Command = []string{self}
-	r, graph, err := newRequest(o.File, crashtest.Adapt, io)
+	r, graph, err := newRequest(ctx, o.File, crashtest.Adapt, io)
 	if err != nil {
 		return err
 	}

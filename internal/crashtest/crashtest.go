@@ -128,17 +128,37 @@ func (t *test) prepare(ctx context.Context) (err error) {
 	if t.topics, err = dev.Topics(t.Graph, t.Key, t.Time, os.LookupEnv); err != nil {
 		return err
 	}
-	if t.sample, err = readSample(t.Options, t.topics, t.began); err != nil {
+	if t.sample, err = readSample(ctx, t.Options, t.topics, t.began); err != nil {
 		return err
 	}
 	if t.want = reference.Run(t.Graph, t.sample.input); len(t.want.Failures) > 0 {
 		return StopError{t.want.Failures[0]}
 	}
 	if len(t.want.DeadLetters) == 0 && !slices.ContainsFunc(t.Graph.Nodes, func(n *planner.Node) bool { return len(t.want.Sinks[n.ID]) > 0 }) {
-		return fmt.Errorf("%s: this data leads to no result, late record or dead letter, so there is nothing that could be lost or doubled; add records that do",
-			strings.Join(t.sample.files, ", "))
+		return fmt.Errorf("%s: this data leads to no result, late record or dead letter, so there is nothing that could be lost or doubled%s; add records that do",
+			strings.Join(t.sample.files, ", "), t.lost())
 	}
 	return t.findOutputs()
+}
+
+// lost says where the records have gone, if it is to no result.
+func (t *test) lost() string {
+	sums := map[string]int64{}
+	for c, n := range t.want.Counts {
+		sums[c.Name] += n
+	}
+	var parts []string
+	for _, gone := range []struct{ name, says string }{
+		{"null", "without a value"}, {"rejected", "at fault, which on_error skips"}, {"filtered", "kept by no `where` or `if`"},
+	} {
+		if n := sums[gone.name]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, gone.says))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (of %d read: %s)", sums["read"], strings.Join(parts, ", "))
 }
 
 func (t *test) findOutputs() error {

@@ -377,11 +377,18 @@ func TestRefusals(t *testing.T) {
 		}
 		return dir
 	}
+	dirs := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dirs, "clicks.jsonl"), 0o777); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ name, data, only, want string }{
 		{"no folder", "", "none", "there is no sample data: it belongs into " + filepath.Join("data", "TOPIC.jsonl")},
 		{"no file", folder(""), "none", "clicks.jsonl, a record in each line; --data names another folder"},
-		{"an empty file", folder("\n"), "none", "hold no record"},
-		{"nothing comes of it", folder(`{"id":"1","page":"/health","status":200,"at":1772442006608}`), "none", "leads to no result, late record or dead letter"},
+		{"an empty file", folder("\n"), "none", "clicks.jsonl holds no record; write one into each line; --data names another folder"},
+		{"a folder", dirs, "none", filepath.Join(dirs, "clicks.jsonl") + " is a folder; expected a file with a record in each line"},
+		{"a long line", folder("{}\n" + strings.Repeat("x", 2_000_000) + "\n"), "none", "clicks.jsonl:2: a record of 2000000 bytes is not fed: clients send 999900 at most"},
+		{"nothing comes of it", folder(`{"id":"1","page":"/health","status":200,"at":1772442006608}`), "none",
+			"leads to no result, late record or dead letter, so there is nothing that could be lost or doubled (of 48 read: 48 kept by no `where` or `if`); add records that do"},
 		{"no such point", o.Data, "after-stor:1", "did you mean after-store?"},
 	} {
 		o.Data = c.data
@@ -393,6 +400,11 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
 	}
+	o.Only, o.Key = nil, map[string]string{"click": "id"}
+	if _, err := Run(t.Context(), o); err == nil || err.Error() != "--key is click=id, but no source reads a topic click; there is clicks" {
+		t.Errorf("a key of a topic that nobody reads: %v", err)
+	}
+	o.Key = nil
 	o.Graph.Job.Memory = true
 	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "store memory") {
 		t.Errorf("store memory: %v", err)

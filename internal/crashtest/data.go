@@ -56,7 +56,7 @@ type feed struct {
 }
 
 // readSample reads the data of all inputs. A record without a time gets now.
-func readSample(o Options, topics []dev.Topic, now time.Time) (*sample, error) {
+func readSample(ctx context.Context, o Options, topics []dev.Topic, now time.Time) (*sample, error) {
 	s := &sample{input: reference.Input{}, names: map[string]string{}}
 	lines := map[string][]devkafka.Record{}
 	most := 0
@@ -64,7 +64,7 @@ func readSample(o Options, topics []dev.Topic, now time.Time) (*sample, error) {
 		if !t.Input {
 			continue
 		}
-		records, err := s.readFile(dev.DataFile(o.Data, t.Name), t.Rule, now)
+		records, err := s.readFile(ctx, dev.DataFile(o.Data, t.Name), t.Rule, now)
 		if err != nil {
 			return nil, err
 		}
@@ -111,28 +111,26 @@ func (s *sample) nothing(o Options) error {
 	where := fmt.Sprintf("it belongs into %s, a record in each line", filepath.Join(filepath.Dir(o.File), "data", "TOPIC.jsonl"))
 	switch {
 	case len(s.files) > 0:
-		where = strings.Join(s.files, ", ") + " hold no record"
+		verb := "holds"
+		if len(s.files) > 1 {
+			verb = "hold"
+		}
+		where = fmt.Sprintf("%s %s no record; write one into each line", strings.Join(s.files, ", "), verb)
 	case o.Data != "":
 		where = fmt.Sprintf("expected %s, a record in each line", strings.Join(s.missing, ", "))
 	}
 	return fmt.Errorf("there is no sample data: %s; --data names another folder", where)
 }
 
-func (s *sample) readFile(path string, rule devkafka.Rule, now time.Time) ([]devkafka.Record, error) {
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		s.missing = append(s.missing, path)
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	s.files = append(s.files, path)
+func (s *sample) readFile(ctx context.Context, path string, rule devkafka.Rule, now time.Time) ([]devkafka.Record, error) {
 	var records []devkafka.Record
-	for r, err := range rule.Records(file) {
+	for r, err := range rule.File(ctx, path) {
+		if errors.Is(err, fs.ErrNotExist) {
+			s.missing = append(s.missing, path)
+			return nil, nil
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, err
 		}
 		if r.Time.IsZero() {
 			r.Time = now
@@ -143,6 +141,7 @@ func (s *sample) readFile(path string, rule devkafka.Rule, now time.Time) ([]dev
 		}
 		records = append(records, r)
 	}
+	s.files = append(s.files, path)
 	return records, nil
 }
 

@@ -49,7 +49,7 @@ func writeClicks(t *testing.T, records, size int, partitions int32) Options {
 // However many partitions there are, a life that is handed out everything in pieces is far from its limit.
 func TestPace(t *testing.T) {
 	for partitions, want := range map[int32]time.Duration{1: longestPause, 3: longestPause, 12: longestPause, 128: longestPace / (128 * pieces)} {
-		s, err := readSample(writeClicks(t, 100, 20, partitions), []dev.Topic{{Name: "clicks", Input: true}}, time.Now())
+		s, err := readSample(t.Context(), writeClicks(t, 100, 20, partitions), []dev.Topic{{Name: "clicks", Input: true}}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestTooMuchData(t *testing.T) {
 		{4, 900_000, 16, "fed 64 times, so that each of 16 partitions gets 16 pieces, it is more than 64 MiB; take smaller records, or fewer --partitions"},
 		{4, 900_000, 4, ""},
 	} {
-		_, err := readSample(writeClicks(t, c.records, c.size, c.partitions), topics, time.Now())
+		_, err := readSample(t.Context(), writeClicks(t, c.records, c.size, c.partitions), topics, time.Now())
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%d records of %d bytes, %d partitions: %v, want %q", c.records, c.size, c.partitions, err, c.want)
 		}

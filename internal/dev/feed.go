@@ -3,7 +3,6 @@ package dev
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"iter"
 	"os"
@@ -80,37 +79,36 @@ func (l *life) others() string {
 
 // feedTopic feeds the file of a topic. If there is none it says so, and which others there are.
 func (l *life) feedTopic(ctx context.Context, t topic, others string) error {
-	path := DataFile(l.Data, t.name)
-	file, err := os.Open(path)
-	switch {
-	case l.Data == "" || errors.Is(err, fs.ErrNotExist):
-		l.screen.say("no data for topic %s: %s is not there%s", t.name, l.wanted(t.name), others)
+	if l.Data == "" {
+		l.noData(t, others)
 		return nil
-	case err != nil:
-		return err
 	}
-	defer file.Close()
-	var long devkafka.LongError
-	n, err := l.send(ctx, t.name, l.passLong(path, t.rule.Records(file)))
+	path := DataFile(l.Data, t.name)
+	n, err := l.send(ctx, t.name, l.passLong(t.rule.File(ctx, path)))
 	switch {
 	case ctx.Err() != nil:
 		return nil // it has been ended
-	case errors.As(err, &long):
-		return fmt.Errorf("%s:%d: %s", path, long.Line, long.Text())
+	case errors.Is(err, fs.ErrNotExist):
+		l.noData(t, others)
+		return nil
 	case err != nil:
-		return fmt.Errorf("%s: %w", path, err)
+		return err
 	}
 	l.screen.say("fed %s to topic %s from %s", many(n, "record"), t.name, path)
 	return nil
 }
 
+func (l *life) noData(t topic, others string) {
+	l.screen.say("no data for topic %s: %s is not there%s", t.name, l.wanted(t.name), others)
+}
+
 // passLong passes over records of a file that are too long, and says so. With UntilEnd, where nobody may be reading along, they are errors.
-func (l *life) passLong(path string, records iter.Seq2[devkafka.Record, error]) iter.Seq2[devkafka.Record, error] {
+func (l *life) passLong(records iter.Seq2[devkafka.Record, error]) iter.Seq2[devkafka.Record, error] {
 	return func(yield func(devkafka.Record, error) bool) {
 		for r, err := range records {
 			var long devkafka.LongError
 			if errors.As(err, &long) && !l.UntilEnd {
-				l.screen.say("%s:%d: %s", path, long.Line, long.Text())
+				l.screen.say("%v", long)
 				continue
 			}
 			if !yield(r, err) {

@@ -53,6 +53,9 @@ func (d *dev) begin(ctx context.Context) (*life, error) {
 	if l.topics, err = d.resolve(d.program.Graph, os.LookupEnv); err != nil {
 		return l, err
 	}
+	if err := d.fit(l.topics); err != nil {
+		return l, err
+	}
 	if l.broker, err = devkafka.Start(ctx, d.Err, d.Command[0], slices.Concat(d.Command[1:], []string{BrokerVerb})...); err != nil {
 		return l, err
 	}
@@ -94,9 +97,9 @@ func (l *life) show() {
 		defer close(done)
 		for {
 			records, err := l.watcher.Next(ctx)
-			l.screen.results(l.inOrder(records))
-			switch {
-			case ctx.Err() != nil:
+			unshown := l.screen.results(l.inOrder(records))
+			switch err = errors.Join(unshown, err); {
+			case ctx.Err() != nil && unshown == nil:
 				return
 			case err != nil:
 				select {
@@ -115,8 +118,7 @@ func (l *life) showRest() error {
 	ctx, cancel := context.WithTimeout(context.Background(), restLimit)
 	defer cancel()
 	records, err := l.watcher.Rest(ctx)
-	l.screen.results(l.inOrder(records))
-	return err
+	return errors.Join(err, l.screen.results(l.inOrder(records)))
 }
 
 // inOrder sorts records that came together by topic, in the order of the text: which one is read faster means nothing.
@@ -272,6 +274,11 @@ func (l *life) end(last bool) (err error) {
 	l.feeders.Wait()
 	err = l.stop()
 	l.pause()
+	select {
+	case unseen := <-l.failed:
+		err = errors.Join(err, unseen)
+	default:
+	}
 	if l.watcher != nil {
 		if last {
 			err = errors.Join(err, l.showRest())

@@ -2,9 +2,11 @@ package dev
 
 import (
 	"bytes"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -230,5 +232,19 @@ func TestWatchFile(t *testing.T) {
 	case <-changed:
 		t.Error("one change is seen twice")
 	default:
+	}
+}
+
+// An entry of any size in the program's log keeps neither the program from going on nor what comes behind it from being read.
+func TestLongEntry(t *testing.T) {
+	var said bytes.Buffer
+	p := &process{}
+	log := "{\"level\":\"INFO\",\"msg\":\"" + strings.Repeat("x", 3<<20) + "\"}\n" + `{"level":"INFO","msg":"stopped","counts":{"orders read orders/0":3}}` + "\n"
+	p.read(strings.NewReader(log), "", "", newScreen(Options{Err: &said}))
+	if want := fmt.Sprintf("line 1 of the program's log is not looked at: it has %d bytes\n", 3<<20+len(`{"level":"INFO","msg":""}`)); said.String() != want {
+		t.Errorf("said %q, want %q", &said, want)
+	}
+	if !slices.Equal(p.counts, []string{"orders  read 3"}) {
+		t.Errorf("counted %q", p.counts)
 	}
 }

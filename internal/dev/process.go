@@ -1,7 +1,6 @@
 package dev
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,9 +18,6 @@ import (
 
 // stopLimit is how long the program may take for its last checkpoint: its own deadline, and a little more.
 const stopLimit = 30 * time.Second
-
-// longestEntry is the greatest length of a log entry in bytes.
-const longestEntry = 1 << 20
 
 // process is the program at work, under a guard.
 type process struct {
@@ -82,12 +78,19 @@ func elsewhere(variable string) bool {
 // read reads the log to its end.
 func (p *process) read(r io.Reader, page, running string, s *screen) {
 	shown := ""
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, longestEntry)
-	for lines.Scan() {
+	for text, err := range devkafka.Lines(r) {
+		var long devkafka.LongError
+		if errors.As(err, &long) {
+			s.say("line %d of the program's log is not looked at: it has %d bytes", long.Line, long.Bytes)
+			continue
+		}
+		if err != nil {
+			s.say("the program's log: %v", err)
+			return
+		}
 		var entry map[string]any
-		if json.Unmarshal(lines.Bytes(), &entry) != nil {
-			s.say("%s", lines.Text()) // wrong flags, or a crash
+		if json.Unmarshal(text, &entry) != nil {
+			s.say("%s", text) // wrong flags, or a crash
 			continue
 		}
 		if name, ok := entry["pipeline"].(string); ok {
@@ -113,7 +116,6 @@ func (p *process) read(r io.Reader, page, running string, s *screen) {
 			p.counts = tally(counts)
 		}
 	}
-	io.Copy(io.Discard, r) // behind an entry that is too long; the program must not wait for a reader
 }
 
 // name is the pipeline's, which a flag may change; "" before the program has said it.

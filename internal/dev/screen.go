@@ -32,6 +32,7 @@ type screen struct {
 	role            map[string]role
 	width           int            // of topics
 	count           map[string]int // of records shown, by topic
+	broken          bool           // out takes nothing any more
 }
 
 func newScreen(o Options) *screen {
@@ -70,10 +71,19 @@ func (s *screen) say(text string, args ...any) {
 }
 
 // results shows records. The form without columns is stable: role, topic, key and value with tabs between them, and of a
-// dead letter the reason; a record without key has "-", and what is no plain text is quoted as in Go.
-func (s *screen) results(records []devkafka.Record) {
+// dead letter the reason; a record without key has "-", and what is no plain text is quoted as in Go. That they cannot be written is said once.
+func (s *screen) results(records []devkafka.Record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var failure error
+	print := func(text string) {
+		if s.broken {
+			return
+		}
+		if _, failure = fmt.Fprintln(s.out, text); failure != nil {
+			s.broken = true
+		}
+	}
 	for _, r := range records {
 		s.count[r.Topic]++
 		key := "-"
@@ -85,15 +95,19 @@ func (s *screen) results(records []devkafka.Record) {
 			reason = reasonOf(r)
 		}
 		if s.columns {
-			fmt.Fprintln(s.out, clear+s.row(kind, r.Topic, key, value, reason))
+			print(clear + s.row(kind, r.Topic, key, value, reason))
 			continue
 		}
 		fields := []string{string(kind), r.Topic, key, value}
 		if reason != "" {
 			fields = append(fields, reason)
 		}
-		fmt.Fprintln(s.out, strings.Join(fields, "\t"))
+		print(strings.Join(fields, "\t"))
 	}
+	if failure != nil {
+		return fmt.Errorf("the results cannot be shown: %w", failure)
+	}
+	return nil
 }
 
 // row is a result for people.

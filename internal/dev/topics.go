@@ -3,7 +3,9 @@ package dev
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/eoc-lang/eoc/internal/devkafka"
@@ -72,12 +74,32 @@ type Topic struct {
 // Topics are the topics of a graph, in the order of the text, each once. key and time are those of Options; lookup is the
 // environment, which may name topics.
 func Topics(g *planner.Graph, key, time map[string]string, lookup func(string) (string, bool)) ([]Topic, error) {
-	list, err := Options{Key: key, Time: time}.resolve(g, lookup)
+	o := Options{Key: key, Time: time}
+	list, err := o.resolve(g, lookup)
+	if err == nil {
+		err = o.fit(list)
+	}
 	var out []Topic
 	for _, t := range list {
 		out = append(out, Topic{t.name, string(t.role), t.role == input, t.rule})
 	}
 	return out, err
+}
+
+// fit says which of the fields for keys and times is of a topic that nobody reads.
+func (o Options) fit(list topics) error {
+	for _, flag := range []struct {
+		name   string
+		fields map[string]string
+	}{{"--key", o.Key}, {"--time", o.Time}} {
+		for _, topic := range slices.Sorted(maps.Keys(flag.fields)) {
+			if _, ok := list.input(topic); !ok && topic != "" {
+				return fmt.Errorf("%s is %s=%s, but no source reads a topic %s; there is %s",
+					flag.name, topic, flag.fields[topic], topic, strings.Join(list.inputs(), ", "))
+			}
+		}
+	}
+	return nil
 }
 
 // TopicName is the topic that a setting of the .eo file names.

@@ -3,11 +3,14 @@ package dev
 import (
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/eoc-lang/eoc/dsl"
 )
 
 // settle is how long a file has to rest before it counts as saved: editors write it in several steps.
@@ -65,12 +68,20 @@ func watchFile(name string) (changed <-chan struct{}, stop func(), err error) {
 	return out, func() { w.Close(); <-done }, nil
 }
 
-// contents is a hash of a file; nil if it cannot be read.
+// contents is a hash of a file, of no more than what can be compiled; nil if it cannot be read. What is no file of the disk may be without an end, or
+// have nothing to read until somebody writes.
 func contents(name string) *[sha256.Size]byte {
-	text, err := os.ReadFile(name)
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	file, err := os.Open(name)
 	if err != nil {
 		return nil
 	}
-	sum := sha256.Sum256(text)
-	return &sum
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.LimitReader(file, dsl.MaxSource+1)); err != nil {
+		return nil
+	}
+	return (*[sha256.Size]byte)(sum.Sum(nil))
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -393,6 +394,35 @@ func TestBrokerDiesWithItsParent(t *testing.T) {
 		}
 		if err == nil {
 			conn.Close()
+		}
+	}
+}
+
+// What is wrong with a file is said with its name, and where.
+func TestFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "clicks.jsonl")
+	if err := os.WriteFile(path, []byte("{}\n\n"+strings.Repeat("x", 3<<20)+"\nlast"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for r, err := range (Rule{}).File(t.Context(), path) {
+		got = append(got, fmt.Sprintf("%s %v", r.Value, err))
+	}
+	want := []string{"{} <nil>", fmt.Sprintf(" %s:3: a record of %d bytes is not fed: clients send %d at most, key and value, unless told otherwise; make it smaller or leave it out",
+		path, 3<<20, MostBytes), "last <nil>"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for name, says := range map[string]string{dir: dir + " is a folder; expected a file with a record in each line", path + "x": "no such file"} {
+		n := 0
+		for _, err := range (Rule{}).File(t.Context(), name) {
+			if n++; err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: %v, want %q", name, err, says)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s: %d times", name, n)
 		}
 	}
 }

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"math"
+	"os"
 	"time"
 )
 
@@ -22,15 +24,21 @@ const longestLine = MostBytes + 1<<10
 
 // LongError says that a record is too long to be sent, or a line to be one. What comes behind it can be read.
 type LongError struct {
-	Line  int // of the text, from 1
+	Path  string // of the file, if it is known
+	Line  int    // of the text, from 1
 	Bytes int
 }
 
-func (e LongError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text()) }
+func (e LongError) Error() string {
+	if e.Path == "" {
+		return fmt.Sprintf("line %d: %s", e.Line, e.Text())
+	}
+	return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Text())
+}
 
-// Text says it without the line.
+// Text says it without the place.
 func (e LongError) Text() string {
-	return fmt.Sprintf("a record of %d bytes is not fed: clients send %d at most, key and value, unless told otherwise", e.Bytes, MostBytes)
+	return fmt.Sprintf("a record of %d bytes is not fed: clients send %d at most, key and value, unless told otherwise; make it smaller or leave it out", e.Bytes, MostBytes)
 }
 
 // Lines reads lines, without what ends them. One that is too long is a LongError, behind which it goes on; it ends at any other error.
@@ -44,7 +52,7 @@ func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 				yield(nil, fmt.Errorf("line %d: %w", number, err))
 				return
 			case size > longestLine:
-				if !yield(nil, LongError{number, size}) {
+				if !yield(nil, LongError{Line: number, Bytes: size}) {
 					return
 				}
 			case size > 0 || err == nil:
@@ -103,10 +111,73 @@ func (rule Rule) Records(r io.Reader) iter.Seq2[Record, error] {
 				}
 				record = rule.Record(line)
 				if n := record.Size(); n > MostBytes {
-					err = LongError{number, n}
+					err = LongError{Line: number, Bytes: n}
 				}
 			}
 			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+// File is Records of a file, which errors name. It ends with ctx also where a read waits, as it does at a pipe that nobody writes to.
+func (rule Rule) File(ctx context.Context, path string) iter.Seq2[Record, error] {
+	type item struct {
+		record Record
+		err    error
+	}
+	return func(yield func(Record, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		items := make(chan item)
+		go func() {
+			defer close(items)
+			for r, err := range rule.read(path) {
+				select {
+				case items <- item{r, err}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		for {
+			select {
+			case i, more := <-items:
+				if !more || !yield(i.record, i.err) {
+					return
+				}
+			case <-ctx.Done():
+				yield(Record{}, ctx.Err())
+				return
+			}
+		}
+	}
+}
+
+// read is File without an end of another.
+func (rule Rule) read(path string) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			yield(Record{}, fmt.Errorf("%s is a folder; expected a file with a record in each line", path))
+			return
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			yield(Record{}, err)
+			return
+		}
+		defer file.Close()
+		for r, err := range rule.Records(file) {
+			var long LongError
+			switch {
+			case errors.As(err, &long):
+				long.Path = path
+				err = long
+			case err != nil:
+				err = fmt.Errorf("%s, %w", path, err)
+			}
+			if !yield(r, err) {
 				return
 			}
 		}
