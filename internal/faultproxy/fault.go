@@ -61,7 +61,7 @@ type Fault struct {
 // Armed is a fault that waits for its requests.
 type Armed struct {
 	// Done is closed when the fault has been done to the last of its requests: when the broker has carried out what it gets, and
-	// what shall break is broken. With a Count of -1 it never is.
+	// what shall break is broken, and before anybody has the answer to it. With a Count of -1 it never is.
 	Done <-chan struct{}
 
 	Fault
@@ -143,10 +143,10 @@ func (a *Armed) Disarm() {
 	a.proxy.armed = slices.DeleteFunc(a.proxy.armed, func(b *Armed) bool { return a == b })
 }
 
-// Await waits until Done, for a minute.
+// Await waits until Done, for a few minutes.
 func (a *Armed) Await(t testing.TB) {
 	t.Helper()
-	const limit = time.Minute
+	const limit = 3 * time.Minute
 	select {
 	case <-a.Done:
 	case <-time.After(limit):

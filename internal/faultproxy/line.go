@@ -68,9 +68,8 @@ func (l *line) request() error {
 	case Answer:
 		x.own, x.answer = true, r.encode(x.fault.Answer(r))
 		l.expect(x)
-		err := l.settle()
-		x.fault.note(r)
-		return err
+		x.fault.note(r) // whoever has the answer finds it counted
+		return l.settle()
 	case Hold:
 		x.fault.note(r)
 		l.hold(x.fault)
@@ -150,14 +149,13 @@ func (l *line) answer() error {
 	l.mu.Lock()
 	x.answer = f
 	l.mu.Unlock()
-	err = l.settle()
 	switch x.deed() {
 	case Forge, Repeat, Pass:
 		if x.fault != nil {
-			x.fault.note(x.request)
+			x.fault.note(x.request) // whoever has the answer finds it counted
 		}
 	}
-	return err
+	return l.settle()
 }
 
 // asked is what the broker answers next.

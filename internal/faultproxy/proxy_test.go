@@ -16,7 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-const testTimeout = time.Minute // of what a test waits for
+const testTimeout = 5 * time.Minute // of what a test waits for
 
 // stand is a broker that counts, and the proxy before it.
 type stand struct {
