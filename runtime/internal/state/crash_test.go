@@ -238,8 +238,7 @@ func TestRestoreEnds(t *testing.T) {
 	}
 }
 
-// TestBounded: many windows come and go, and the file stays about as large as what is open needs. How far folding lags behind is the
-// scheduler's business, so it is compared with a file in which nothing is folded.
+// TestBounded: many windows come and go, and the file stays about as large as what is open needs. It is compared with a file in which nothing is folded.
 func TestBounded(t *testing.T) {
 	const checkpoints = 2000
 	size := func(merge checkpoint.Merge) int64 {
@@ -251,6 +250,9 @@ func TestBounded(t *testing.T) {
 		for n := range int64(checkpoints) {
 			must(t, b.Save(numbered(n)))
 			must(t, b.Confirm(n))
+			if n%16 == 0 {
+				b.AwaitFold() // how far it lags behind is the scheduler's business
+			}
 		}
 		if merge != nil {
 			wantContents(t, b, checkpoints-1)
