@@ -216,6 +216,9 @@ func (c *fakeCluster) NewReader(_ bool, start []Position) (Reader, error) {
 	return r, nil
 }
 
+// fakeFetch is how many records of a partition one fetch brings at most.
+const fakeFetch = 7
+
 type fakeReader struct {
 	cluster *fakeCluster
 	at      []Position // guarded by cluster.mu
@@ -235,7 +238,7 @@ func (r *fakeReader) Poll(ctx context.Context) (Fetched, error) {
 			p := &r.at[i]
 			log := r.cluster.topics[p.Topic].parts[p.Partition]
 			if n := int64(len(log)); n > p.Next && !r.paused[p.Partition] {
-				n = min(n, p.Next+7)
+				n = min(n, p.Next+fakeFetch)
 				f.Chunks = append(f.Chunks, Chunk{Source: p.Source, Topic: p.Topic, Partition: p.Partition, Records: log[p.Next:n], Next: n, End: n, Stable: n})
 				p.Next = n
 			}
