@@ -12,7 +12,7 @@ import (
 
 // forgetful are settings of a broker that forgets transactional ids when they were not used for a while: seven days by default.
 var forgetful = map[string]string{
-	"transactional.id.expiration.ms":                              "3000",
+	"transactional.id.expiration.ms":                              "8000", // far above what a test takes from one use to the next
 	"transaction.remove.expired.transaction.cleanup.interval.ms":  "200",
 	"transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
 }

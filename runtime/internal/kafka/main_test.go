@@ -22,7 +22,7 @@ var brokers = kafkatest.Pool{Settings: map[string]string{"transaction.abort.time
 func TestMain(m *testing.M) { os.Exit(brokers.Main(m)) }
 
 const (
-	testTimeout = time.Minute // of what a test waits for
+	testTimeout = 5 * time.Minute // of what a test waits for
 	txnTimeout  = 2 * time.Minute
 )
 

@@ -117,12 +117,27 @@ func TestZombieDoesNotRenew(t *testing.T) {
 // A transaction that the broker has aborted for its age, prepared or not, is undecided by EndTxn and decided by the marker.
 func TestTimedOutTransaction(t *testing.T) {
 	each(t, func(t *testing.T, b *bed) {
-		const short = time.Second
+		first := b.sink(b.cluster, b.config())
+		b.must(first.Commit(b.ctx, b.prepare(first, 1, "a")))
+		first.Close()
 		cfg := b.config()
-		cfg.TxnTimeout = short
-		s := b.sink(b.cluster, cfg)
-		b.must(s.Commit(b.ctx, b.prepare(s, 1, "a")))
-		two := b.prepare(s, 2, "b")
+		cfg.TxnTimeout = time.Second
+		var s engine.Sink
+		var two checkpoint.Committable
+		for err := context.DeadlineExceeded; err != nil; { // until it is prepared before it is too old
+			s = b.sink(b.cluster, cfg)
+			if err = s.Begin(b.ctx, 2); err == nil {
+				err = s.Write(b.ctx, slab(0, "b"))
+			}
+			if err == nil {
+				two, _, err = s.Prepare(b.ctx, 2, b.at(2))
+			}
+			if err != nil {
+				b.must(b.ctx.Err())
+				t.Log(err)
+				s.Close()
+			}
+		}
 		b.AwaitSettled(t, b.out) // the broker aborts it
 		state, err := b.cluster.Describe(b.ctx, two.TransactionalID)
 		b.must(err)
@@ -184,7 +199,12 @@ func TestUnstableMarker(t *testing.T) {
 	b.must(s.Commit(b.ctx, b.prepare(s, 1, "a")))
 	b.marked(1)
 	b.prepare(s, 2, "b")
-	_, err := b.cluster.marker(b.ctx, b.group, 300*time.Millisecond, nil)
+	var err error
+	for limit := 300 * time.Millisecond; limit < testTimeout; limit *= 2 { // until an answer comes within it
+		if _, err = b.cluster.marker(b.ctx, b.group, limit, nil); err == nil || strings.Contains(err.Error(), "transactional id ") {
+			break
+		}
+	}
 	wantKind(t, err, failure.Transient, b.group, "transactional id "+b.ids[0], "Ongoing", "aborted after 2m0s")
 }
 
@@ -233,7 +253,7 @@ func TestTimeoutAboveTheBrokers(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) // nobody answers before that, however long an attempt takes
 	defer cancel()
 	_, err := Open(ctx, Config{Brokers: []string{"127.0.0.1:1"}})
 	wantKind(t, err, failure.Transient, "127.0.0.1:1", "connection refused", "check that the broker is up")

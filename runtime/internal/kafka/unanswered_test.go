@@ -3,7 +3,6 @@ package kafka
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -44,6 +43,23 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
+// timed is a context whose time is over when a channel is closed.
+type timed struct {
+	context.Context
+	over <-chan struct{}
+}
+
+func (c timed) Done() <-chan struct{} { return c.over }
+
+func (c timed) Err() error {
+	select {
+	case <-c.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 // When no answer comes in time, what became of the commit is unknown: the sink does not go on, and the next start finds out. The broker may
 // have committed, or heard nothing.
 func TestNoAnswer(t *testing.T) {
@@ -58,9 +74,13 @@ func TestNoAnswer(t *testing.T) {
 				two := b.prepare(s, 2, "b")
 				b.write(s, 3, "c")
 				away := proxy.Arm(faultproxy.Fault{Key: kmsg.EndTxn, Do: c.deed, Count: -1})
-				ctx, cancel := context.WithTimeout(b.ctx, time.Second)
-				defer cancel()
-				wantKind(t, s.Commit(ctx, two), failure.Transient, "checkpoint 2")
+				over := make(chan struct{})
+				go func() {
+					defer close(over)
+					for tries := 1; away.Hits() < 2 && sleep(b.ctx, pause(tries)); tries++ {
+					}
+				}()
+				wantKind(t, s.Commit(timed{b.ctx, over}, two), failure.Transient, "checkpoint 2")
 				if away.Hits() < 2 {
 					t.Errorf("it was asked %d times", away.Hits())
 				}

@@ -155,7 +155,7 @@ func (p *pipe) ask(kind failure.Kind, action, answer string, texts ...string) st
 	default:
 		cfg.In = strings.NewReader(answer)
 	}
-	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(p.t.Context(), 5*time.Minute)
 	defer cancel()
 	err := txn.Run(ctx, cfg)
 	if err != nil {
@@ -212,7 +212,7 @@ func (p *pipe) holds(n int64, confirmed bool) {
 func (p *pipe) stands(n int64, confirmed bool, marker int64) {
 	p.t.Helper()
 	p.holds(n, confirmed)
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(5 * time.Minute); ; {
 		m, err := p.cluster.Marker(p.t.Context(), "eo-"+p.cfg.Spec.Name)
 		p.must(err)
 		switch {

@@ -83,7 +83,7 @@ func (b *bed) feed(n int) {
 // run runs the pipeline until the output has so many committed records; while is called then, and the pipeline stopped behind it.
 func (b *bed) run(want int, while func()) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(b.t.Context(), 5*time.Minute)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
@@ -338,7 +338,7 @@ func TestReadersAreHeldBack(t *testing.T) {
 	b := newBed(t)
 	b.feed(20)
 	txn := b.OpenTxn(t, "other", "out", kafkatest.Record{Partition: 0, Value: []byte("held")})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
