@@ -19,7 +19,7 @@ func TestRunPassesSignals(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process cannot be interrupted from outside")
 	}
-	const limit = 3 * time.Minute
+	const limit = 10 * time.Minute
 	broker, err := devkafka.Start(t.Context(), os.Stderr, "eoc", "__broker")
 	if err != nil {
 		t.Fatal(err)

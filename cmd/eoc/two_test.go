@@ -17,7 +17,7 @@ import (
 )
 
 // patience bounds every wait for the program and the broker.
-const patience = 2 * time.Minute
+const patience = 10 * time.Minute
 
 // Two pipelines in one process of a user's own, beside an embedded broker: stopped, killed and started again, each
 // gives every result exactly once. What they have to be is added up here.

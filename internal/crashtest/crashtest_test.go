@@ -327,7 +327,7 @@ func TestInterrupt(t *testing.T) {
 			return
 		}
 		cmd.Process.Signal(os.Interrupt) // so that it ends what it has started; it may be gone
-		defer time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }).Stop()
+		defer time.AfterFunc(3*time.Minute, func() { cmd.Process.Kill() }).Stop()
 		cmd.Wait() // the test has said what was wrong
 	})
 	said := bufio.NewReader(stderr)
@@ -337,7 +337,7 @@ func TestInterrupt(t *testing.T) {
 	// Its folder is there as soon as a run has begun.
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); ; <-tick.C {
+	for deadline := time.Now().Add(5 * time.Minute); ; <-tick.C {
 		if runs, err := filepath.Glob(filepath.Join(os.TempDir(), "eoc-test-*", "*", "state", "*")); err != nil || len(runs) > 0 {
 			break
 		}

@@ -26,7 +26,7 @@ import (
 )
 
 // limit is how long a test waits for anything.
-const limit = 3 * time.Minute
+const limit = 5 * time.Minute
 
 // TestMain lets the test binary be the hidden verbs of eoc, and a program that waits.
 func TestMain(m *testing.M) {

@@ -24,6 +24,7 @@ type Order { user: string  cents: int  at: timestamp(ms) }
 source orders: Order from kafka("orders") {
   time      at
   watermark 1s
+  idle      never // a compiler may take longer than a partition's patience
   on_error  dlq("orders.dlq")
 }
 
@@ -108,7 +109,7 @@ func TestEdits(t *testing.T) {
 	r.out.wait(t, r, 20, `^result\ttotals\tu\d\t.*"amount":`)
 
 	r.save(t, strings.Replace(renamed, "window ", "windw ", 1))
-	r.err.wait(t, r, 1, `^shop.eo:12:3: error: .*windw`)
+	r.err.wait(t, r, 1, `^shop.eo:13:3: error: .*windw`)
 	r.err.wait(t, r, 1, `^shop.eo has errors: the program from before the edit runs on$`)
 	r.out.wait(t, r, 20, `^result\ttotals\tu\d\t.*"amount":`)
 

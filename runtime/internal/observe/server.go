@@ -34,6 +34,7 @@ type Server struct {
 	mux      *http.ServeMux
 	log      *slog.Logger
 	shown    []endpoint
+	patience time.Duration // with answers on their way when it is closed
 	done     chan struct{} // closed when Serve has returned; nil before Start
 }
 
@@ -47,7 +48,7 @@ func Listen(address string, log *slog.Logger) (*Server, error) {
 	if err != nil {
 		return nil, failure.New(failure.Usage, "name another one with --http or EO_HTTP", plain(err), "the program cannot be reached at %s", address)
 	}
-	s := &Server{listener: l, mux: http.NewServeMux(), log: log}
+	s := &Server{listener: l, mux: http.NewServeMux(), log: log, patience: closeLimit}
 	s.http = http.Server{
 		Handler:           guard(s.mux, s.local(), log),
 		ReadHeaderTimeout: headerLimit, ReadTimeout: requestLimit, WriteTimeout: requestLimit, IdleTimeout: idleLimit,
@@ -153,7 +154,7 @@ func (s *Server) Close() {
 		s.listener.Close()
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), s.patience)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
 		s.http.Close()

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -64,16 +65,21 @@ func TestListenTwice(t *testing.T) {
 
 // A server that never started gives its address back too.
 func TestCloseBeforeStart(t *testing.T) {
-	s, err := Listen("127.0.0.1:0", slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
+	for tries := 1; ; tries++ { // somebody else may have it by then
+		s, err := Listen("127.0.0.1:0", slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		l, err := net.Listen("tcp", s.Addr().String())
+		if err == nil {
+			l.Close()
+			return
+		}
+		if tries == 10 {
+			t.Fatal(err)
+		}
 	}
-	s.Close()
-	l, err := net.Listen("tcp", s.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
 }
 
 // Close waits for an answer on its way, and does not wait for one that does not end.
@@ -81,6 +87,9 @@ func TestClose(t *testing.T) {
 	for _, endless := range []bool{false, true} {
 		entered, release := make(chan struct{}), make(chan struct{})
 		s := serve(t, func(s *Server) {
+			if !endless {
+				s.patience = time.Minute
+			}
 			s.Handle("GET /slow", "", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				close(entered)
 				select {
@@ -157,18 +166,21 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-func TestHealth(t *testing.T) {
-	now := time.Now()
+// condition is a status of a pipeline.
+type condition struct {
+	name         string
+	s            engine.Status
+	alive, ready string // a part of the reasons; "": it is
+}
+
+// conditions are what can be said of a pipeline at a time.
+func conditions(now time.Time) []condition {
 	fail := &engine.Failure{Text: "Kafka is away", At: now}
 	checkpointed := func(age time.Duration) *engine.CheckpointStatus {
 		return &engine.CheckpointStatus{Number: 7, At: now.Add(-age)}
 	}
 	old := now.Add(-time.Hour)
-	for _, c := range []struct {
-		name         string
-		s            engine.Status
-		alive, ready string // a part of the reasons; "": it is
-	}{
+	return []condition{
 		{"starting", engine.Status{Phase: engine.Starting, Since: old}, "", "the pipeline is starting"},
 		{"just running", engine.Status{Phase: engine.Running, Since: now}, "", ""},
 		{"running", engine.Status{Phase: engine.Running, Since: old, Checkpoint: checkpointed(30 * time.Second), Failure: fail}, "", ""},
@@ -183,12 +195,17 @@ func TestHealth(t *testing.T) {
 		{"stopping", engine.Status{Phase: engine.Stopping, Since: now}, "", "the pipeline is stopping"},
 		{"does not stop", engine.Status{Phase: engine.Stopping, Since: old}, "stopping takes longer than 40s", "the pipeline is stopping"},
 		{"finished", engine.Status{Phase: engine.Finished, Since: now, Failure: fail}, "the pipeline has ended", "the pipeline is finished"},
-	} {
-		if c.s.Interval == 0 {
-			c.s.Interval = time.Second
+	}
+}
+
+func TestHealth(t *testing.T) {
+	for i, c := range conditions(time.Now()) {
+		asked := func() engine.Status { // as it is when it is asked for
+			now := conditions(time.Now())[i].s
+			now.Pipeline, now.Interval = "orders", cmp.Or(now.Interval, time.Second)
+			return now
 		}
-		c.s.Pipeline = "orders"
-		s := serve(t, func(s *Server) { s.MountHealth(func() engine.Status { return c.s }) })
+		s := serve(t, func(s *Server) { s.MountHealth(asked) })
 		for path, want := range map[string]string{"/healthz": c.alive, "/readyz": c.ready} {
 			code, header, body := get(t, s, path)
 			var answer health
