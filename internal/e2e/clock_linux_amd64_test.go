@@ -24,20 +24,20 @@ func TestClockJumps(t *testing.T) {
 	}
 	jumps := []time.Duration{hours * time.Hour, -hours * time.Hour, 30 * time.Hour}
 	r := newRun(t, p, failpoints, 3, makeLoad(p.graph, seed(t), 1500*(3*len(jumps)+1)))
-	share := r.feeder.left() / (3*len(jumps) + 1)
+	next := r.feeder.shares(3*len(jumps) + 1)
 	alive := startAt(t, r, 0)
 	for _, jump := range jumps {
-		r.feeder.phase(share)
+		next()
 		r.awaitMore(t, alive, 30)
 		alive.SetClock(t, jump)
-		r.feeder.phase(share)
+		next()
 		r.awaitMore(t, alive, 30)
 		awaitClock(t, alive, jump)
 		if strings.Contains(alive.Log(), "partition is idle") || strings.Contains(alive.Log(), "the pipeline cannot run") {
 			t.Fatalf("after a jump of the clock by %v:\n%s", jump, alive.Tail(20))
 		}
 		alive.Kill(t)
-		r.feeder.phase(share)
+		next()
 		r.env = []string{"EO_FAILPOINT=after-store:2"}
 		if exit := startAt(t, r, -jump).Wait(t, dieLimit, "a life whose clock is set back"); !exit.Killed() {
 			t.Fatalf("a life whose clock is %v ahead: %v, want it killed at its point", -jump, exit)

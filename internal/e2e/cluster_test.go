@@ -24,16 +24,13 @@ func TestBrokerRestarts(t *testing.T) {
 	broker := kafkatest.Start(t, kafkatest.Options{TransactionVersion: 2})
 	p := newPipeline(t, "orders", patient(example(t, "orders")), broker)
 	r := newRun(t, p, program.Mode{}, 3, makeLoad(p.graph, seed(t), caseRecords))
-	topic := p.topics["orders"]
-	share := r.feeder.left() / 3
+	next := r.feeder.shares(3)
 	alive := r.start(t)
 	for range 2 {
-		r.feeder.phase(share)
+		next()
 		r.awaitMore(t, alive, 50)
 		r.feeder.pause()
-		for id, end := range broker.EndOffsets(t, topic) {
-			r.awaitRead(t, alive, topic, id, end)
-		}
+		r.awaitInput(t, alive)
 		broker.AwaitSettled(t, r.outputs()...)
 		broker.Stop(t)
 		broker.Restart(t)
@@ -46,7 +43,7 @@ func TestBrokerRestarts(t *testing.T) {
 // TestMissingTopics names the topics that are missing, and makes them if told to.
 func TestMissingTopics(t *testing.T) {
 	t.Parallel()
-	p := declare(t, "orders", example(t, "orders"), brokers.Broker(t, 2))
+	p := declare(t, "orders", patient(example(t, "orders")), brokers.Broker(t, 2))
 	input := p.topics["orders"]
 	p.broker.CreateTopic(t, input, inPartitions)
 	r := newRun(t, p, program.Mode{}, 1, makeLoad(p.graph, seed(t), caseRecords))
@@ -76,9 +73,7 @@ func TestUnreachableBroker(t *testing.T) {
 	poll(t, p, "to name "+nobody, func() bool { return strings.Contains(p.Log(), nobody) })
 	p.Signal(t, syscall.SIGTERM)
 	exits(t, p, 10)
-	r.feeder.phase(r.feeder.left() / 2)
-	p = r.start(t)
-	r.awaitMore(t, p, 50)
+	p = r.halfDone(t)
 	r.stop(t, p)
 	for _, verb := range []string{"txn list", "txn list --json", "txn commit --yes", "txn abort --yes", "txn repair --yes", "verify", "doctor"} {
 		p := program.Start(t, r.binary, program.Config{Args: strings.Fields(verb), Env: append(r.environment(r.state, 1, r.interval), "EO_BROKERS="+nobody)})
@@ -90,9 +85,7 @@ func TestUnreachableBroker(t *testing.T) {
 func TestLostInput(t *testing.T) {
 	t.Parallel()
 	r := newCase(t, "clicks", 1)
-	r.feeder.phase(r.feeder.left() / 2)
-	p := r.start(t)
-	r.awaitMore(t, p, 50)
+	p := r.halfDone(t)
 	r.stop(t, p)
 	topic := r.topics["clicks"]
 	r.feeder.finish(t, r.pipeline, r.last)
@@ -119,9 +112,7 @@ func TestLostInput(t *testing.T) {
 func TestRecreatedTopic(t *testing.T) {
 	t.Parallel()
 	r := newCase(t, "clicks", 1)
-	r.feeder.phase(r.feeder.left() / 2)
-	p := r.start(t)
-	r.awaitMore(t, p, 50)
+	p := r.halfDone(t)
 	r.stop(t, p)
 	topic := r.topics["clicks"]
 	r.feeder.stop()
@@ -183,7 +174,7 @@ func TestInputIsDeletedWhileRead(t *testing.T) {
 	topic := r.topics["clicks"]
 	alive := r.start(t)
 	read := r.halfway(t, alive, topic)
-	alive.Signal(t, syscall.SIGSTOP)
+	alive.Freeze(t)
 	rest := r.input["clicks"][1][read[1]:]
 	r.broker.Produce(t, topic, wire(1, rest[:1])...) // goes to the fetch that is on its way
 	r.broker.Produce(t, topic, wire(1, rest[1:])...)
@@ -198,9 +189,7 @@ func TestInputIsDeletedWhileRead(t *testing.T) {
 func TestMarkerIsGone(t *testing.T) {
 	t.Parallel()
 	r := newCase(t, "orders", 1)
-	r.feeder.phase(r.feeder.left() / 2)
-	alive := r.start(t)
-	r.awaitMore(t, alive, 50)
+	alive := r.halfDone(t)
 	r.stop(t, alive)
 	r.broker.DeleteGroup(t, r.group())
 	exits(t, r.start(t), 9, "consumer group "+r.group()+" has no marker any more", "--accept-loss")
@@ -249,9 +238,7 @@ func TestCompactedTopic(t *testing.T) {
 func TestOtherProgramIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newCase(t, "orders", 1)
-	r.feeder.phase(r.feeder.left() / 2)
-	p := r.start(t)
-	r.awaitMore(t, p, 50)
+	p := r.halfDone(t)
 	r.stop(t, p)
 	other := *r.pipeline
 	other.text = strings.Replace(r.text, "tumbling 1m", "tumbling 2m", 1)

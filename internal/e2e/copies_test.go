@@ -18,9 +18,7 @@ import (
 func TestSecondCopyIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newCase(t, "orders", 1)
-	r.feeder.phase(r.feeder.left() / 2)
-	p := r.start(t)
-	r.awaitMore(t, p, 50)
+	p := r.halfDone(t)
 	exits(t, r.start(t), 4, r.state)
 
 	state := r.state
@@ -50,17 +48,17 @@ func TestPauseMatrix(t *testing.T) {
 			points := phases(os.Getenv("EO_MATRIX") == "1")
 			const moments = 3
 			r := newRun(t, p, failpoints, 1, makeLoad(p.graph, seed(t), 1500*(2*len(points)+moments+1)))
-			share := r.feeder.left() / (2*len(points) + moments + 1)
+			next := r.feeder.shares(2*len(points) + moments + 1)
 			current := r.start(t, debug)
 			for round := range moments {
-				r.feeder.phase(share)
+				next()
 				r.awaitMore(t, current, 20+7*round)
 				current = r.replace(t, current, round%2 == 0)
 			}
 			for _, later := range []bool{true, false} {
 				for i, point := range points {
 					current.Kill(t)
-					r.feeder.phase(share)
+					next()
 					current = r.replace(t, r.haltAt(t, point, 1+i%3, debug), later)
 				}
 			}
@@ -73,7 +71,7 @@ func TestPauseMatrix(t *testing.T) {
 // second has gone on, or at once.
 func (r *run) replace(t testing.TB, paused *program.Process, later bool) *program.Process {
 	t.Helper()
-	paused.Signal(t, syscall.SIGSTOP)
+	paused.Freeze(t)
 	before := r.state
 	r.state = filepath.Join(t.TempDir(), "state")
 	if err := os.CopyFS(r.state, os.DirFS(before)); err != nil {
@@ -152,17 +150,13 @@ func (r *run) survives(t testing.TB, p *program.Process) (exit program.Exit, end
 func TestOldStateIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newCase(t, "orders", 1)
-	r.feeder.phase(r.feeder.left() / 3)
-	p := r.start(t)
-	r.awaitMore(t, p, 50)
+	p := r.halfDone(t)
 	r.stop(t, p)
 	old, newest := filepath.Join(t.TempDir(), "old"), r.state
 	if err := os.CopyFS(old, os.DirFS(r.state)); err != nil {
 		t.Fatal(err)
 	}
-	r.feeder.phase(r.feeder.left() / 3)
-	p = r.start(t)
-	r.awaitMore(t, p, 50)
+	p = r.halfDone(t)
 	r.stop(t, p)
 	r.state = old
 	exits(t, r.start(t), 5)

@@ -36,11 +36,11 @@ func TestConnectionsBreak(t *testing.T) {
 				kinds = append(requestsV1, kinds...)
 			}
 			proxied := "EO_BROKERS=" + proxy.Addr()
-			share := r.feeder.left() / (2*len(kinds) + 2*len(requestsOfStart) + 1)
+			next := r.feeder.shares(2*len(kinds) + 2*len(requestsOfStart) + 1)
 			alive := r.start(t, proxied)
 			for _, deed := range []faultproxy.Deed{faultproxy.Cut, faultproxy.Lose} {
 				for _, kind := range kinds {
-					r.feeder.phase(share)
+					next()
 					r.awaitMore(t, alive, 5)
 					awaitFault(t, alive, proxy.Arm(faultproxy.Fault{Key: kind, Do: deed}))
 				}
@@ -48,7 +48,7 @@ func TestConnectionsBreak(t *testing.T) {
 			alive.Kill(t)
 			for _, deed := range []faultproxy.Deed{faultproxy.Cut, faultproxy.Lose} {
 				for i, kind := range requestsOfStart {
-					r.feeder.phase(share)
+					next()
 					r.dieAt(t, i, death{point: "after-store", pass: 1})
 					fault := proxy.Arm(faultproxy.Fault{Key: kind, Do: deed})
 					alive = r.start(t, proxied)

@@ -21,7 +21,8 @@ func TestDeliveries(t *testing.T) {
 	})
 	alive := r.start(t)
 	r.feeder.finish(t, r.pipeline, r.last)
-	r.await(t, alive)
+	r.await(t, alive) // counts doubles of one of them, and so may end too early
+	r.awaitInput(t, alive)
 	r.stop(t, alive)
 	r.broker.AwaitSettled(t, r.outputs()...)
 	want := map[string]map[string]int{} // by sink

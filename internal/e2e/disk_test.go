@@ -18,20 +18,24 @@ func TestDiskFull(t *testing.T) {
 	r := newCase(t, "orders", 2)
 	disk := faultdisk.Tmpfs(t, "size=24m")
 	r.state = filepath.Join(disk, "state")
-	share := r.feeder.left() / 3
-	r.feeder.phase(share)
+	next := r.feeder.shares(3)
+	next()
 	p := r.start(t)
 	r.awaitMore(t, p, 50)
 	ballast := filepath.Join(disk, "ballast")
 	fillUp(t, ballast)
-	r.feeder.phase(share)
+	next()
 	exits(t, p, 6, "no space left on device", "nothing is lost: free space or repair the disk, then start again")
+	more := filepath.Join(disk, "more")
+	fillUp(t, more) // its end may have made room
 	state := r.state
 	r.state = filepath.Join(disk, "another")
 	exits(t, r.start(t), 6, "no space left on device")
 	r.state = state
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
+	for _, file := range []string{ballast, more} {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
 	}
 	r.finish(t)
 }
@@ -62,9 +66,7 @@ func (endless) Read(p []byte) (int, error) { return len(p), nil }
 func TestForeignState(t *testing.T) {
 	t.Parallel()
 	r := newCase(t, "orders", 1)
-	r.feeder.phase(r.feeder.left() / 2)
-	p := r.start(t)
-	r.awaitMore(t, p, 50)
+	p := r.halfDone(t)
 	r.stop(t, p)
 
 	exits(t, r.start(t, "EO_NAME=other"), 5, "is of pipeline", r.name, "this program is pipeline", "a state directory of its own")

@@ -16,14 +16,16 @@ import (
 
 const (
 	pace          = 5 * time.Millisecond // from one piece to the next
-	slow          = 10                   // times slower when a phase has had its share, so that the input lasts
+	slow          = 10                   // times slower when a phase has had its share, so that the input lasts,
+	slower        = 50                   // twice as slow with each so-manieth part of what was left that goes out so,
+	slowest       = 10 * slow            // to here: a machine that is busy must not use up the input of the phases behind
 	smallestPiece = 4
 	largestPiece  = 5000
 )
 
 // feeder writes the input to its topics, piece by piece, whether the program lives or not. The input is shared out among phases:
-// most of a phase's share goes out at its start, and then ever smaller pieces, so that there is always something new to read.
-// It begins with the first phase.
+// most of a phase's share goes out at its start, and then ever smaller pieces, so that there is always something new to read, however long
+// the phase lasts. It begins with the first phase.
 type feeder struct {
 	broker *kafkatest.Broker
 	rng    *rand.Rand
@@ -34,6 +36,8 @@ type feeder struct {
 	sending sync.Mutex // held while a piece is on its way: parts and rng are its
 	mu      sync.Mutex
 	quota   int // records of the phase's share that are not sent; negative when it has had more
+	stock   int // records that were left when the phase began
+	rest    int // beats since the last piece
 	begun   bool
 	pieces  int // sent so far
 	err     error
@@ -87,30 +91,41 @@ func wire(partition int32, records []reference.Record) []kafkatest.Record {
 func (f *feeder) loop(stop <-chan struct{}) {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
-	for beat := 0; ; beat++ {
+	for {
 		select {
 		case <-stop:
 			return
 		case <-tick.C:
 		}
-		if !f.beat(beat) {
+		if !f.beat() {
 			return
 		}
 	}
 }
 
 // beat sends a piece if it is time for one, and says whether there is more.
-func (f *feeder) beat(beat int) bool {
+func (f *feeder) beat() bool {
 	f.sending.Lock()
 	defer f.sending.Unlock()
 	f.mu.Lock()
 	size := min(max(smallestPiece, f.quota/16), largestPiece)
-	if !f.begun || f.quota <= 0 && beat%slow != 0 {
+	f.rest++
+	if !f.begun || f.rest < f.beats() {
 		size = 0
+	} else {
+		f.rest = 0
 	}
 	f.quota -= size
 	f.mu.Unlock()
 	return size == 0 || f.piece(size)
+}
+
+// beats is from one piece to the next.
+func (f *feeder) beats() int {
+	if f.quota > 0 {
+		return 1
+	}
+	return min(slow-f.quota*slow*slower/f.stock, slowest)
 }
 
 // piece sends about n records, to each partition in proportion to what it has still to get, and says whether there is more.
@@ -158,11 +173,34 @@ func (f *feeder) pause() {
 	f.begun = false
 }
 
-// phase lets a share of the input out.
+// phase lets so much of the input out.
 func (f *feeder) phase(records int) {
+	left := f.left()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.quota, f.begun = records, true
+	f.quota, f.stock, f.begun = records, max(1, left), true
+}
+
+// shares begins, each time that next is called, a phase with one of n equal shares of the input. Of what goes out beyond one
+// share all those behind it have less, so that the last one has some.
+func (f *feeder) shares(n int) (next func()) {
+	return func() {
+		f.phase(f.left() / n)
+		n = max(1, n-1)
+	}
+}
+
+// nudge sends a little more, also while the feeder is paused. It is with the broker then.
+func (f *feeder) nudge(t testing.TB) {
+	t.Helper()
+	f.sending.Lock()
+	defer f.sending.Unlock()
+	for before := f.unsent(); before > 0 && f.unsent() == before && f.failure() == nil; {
+		f.piece(smallestPiece) // which may be nothing
+	}
+	if err := f.failure(); err != nil {
+		t.Fatalf("feed: %v", err)
+	}
 }
 
 // await waits until n further pieces have been sent.

@@ -12,7 +12,7 @@ import (
 var foreseen = regexp.MustCompile(`(?:goes on from checkpoint|it commits checkpoint|it goes back to) ([0-9]+)`)
 
 // resumed is the checkpoint from which a start has gone on.
-var resumed = regexp.MustCompile(`"msg":"running".*?"checkpoint":([0-9]+)`)
+var resumed = regexp.MustCompile(`"msg":"running".*?"checkpoint":([0-9]+)[,}]`)
 
 // TestDoctorForesees kills the program where the next start has something else to do each time: nothing, to commit what is prepared, to find out
 // that it is committed. It compares what doctor says that the start will do with what it does.
@@ -23,9 +23,9 @@ func TestDoctorForesees(t *testing.T) {
 			t.Parallel()
 			p := newPipeline(t, "orders", patient(example(t, "orders")), brokers.Broker(t, version))
 			r := newRun(t, p, failpoints, 2, makeLoad(p.graph, seed(t), caseRecords))
-			share := r.feeder.left() / (len(points) + 1)
+			next := r.feeder.shares(len(points) + 1)
 			for i, point := range points {
-				r.feeder.phase(share)
+				next()
 				r.dieAt(t, i, death{point: point, pass: 2})
 				check, code := r.doctor(t)
 				said := foreseen.FindStringSubmatch(check("start", "ok"))

@@ -91,17 +91,21 @@ func (r *run) picture(t testing.TB) string {
 	return b.String()
 }
 
-// freeze stops a program by SIGSTOP and waits until nothing changes any more.
+// freeze stops a program by SIGSTOP and waits until nothing changes any more: what it has asked for may be on its way through a broker that is busy.
 func (r *run) freeze(t testing.TB, p *program.Process) string {
 	t.Helper()
-	p.Signal(t, syscall.SIGSTOP)
-	before := ""
+	const often = 20
+	p.Freeze(t)
+	before, same := "", 0
 	for deadline := time.Now().Add(stopLimit); ; {
 		now := r.picture(t)
-		if now == before {
-			return now
+		if same++; now != before {
+			before, same = now, 0
 		}
-		if before = now; time.Now().After(deadline) {
+		switch {
+		case same == often:
+			return now
+		case time.Now().After(deadline):
 			t.Fatalf("it does not come to rest:\n%s", now)
 		}
 	}
@@ -111,7 +115,7 @@ func (r *run) freeze(t testing.TB, p *program.Process) string {
 // nothing. It runs alone, since what it compares is the whole broker.
 func TestLookBesideAProgram(t *testing.T) {
 	r := newCase(t, "orders", 2)
-	share := r.feeder.left() / 3
+	next := r.feeder.shares(3)
 	check, code := r.doctor(t)
 	if code != 0 || !strings.Contains(check("start", "ok"), "begins a new state") {
 		t.Errorf("before the first start: code %d, %s", code, check("start", "ok"))
@@ -121,7 +125,7 @@ func TestLookBesideAProgram(t *testing.T) {
 			t.Errorf("%s before the first start: code %d", verb, code)
 		}
 	}
-	r.feeder.phase(share)
+	next()
 	p := r.start(t)
 	r.awaitMore(t, p, 50)
 	if check, code = r.doctor(t); code != 0 || !strings.Contains(check("state-directory", "ok"), fmt.Sprintf("in use by process %d", p.Pid())) {
@@ -151,7 +155,7 @@ func TestLookBesideAProgram(t *testing.T) {
 	}
 	p.Signal(t, syscall.SIGCONT)
 
-	r.feeder.phase(share)
+	next()
 	r.awaitMore(t, p, 50)
 	p.Kill(t)
 	r.verify(t)
@@ -236,10 +240,8 @@ func TestDoctorPage(t *testing.T) {
 		}
 	}
 	expect(sh(here, blocks[0]), "0 failures", "does not exist; the first start makes it")
-	r.feeder.phase(r.feeder.left() / 2)
 	r.state = filepath.Join(here, "lib", "orders")
-	p := r.start(t)
-	r.awaitMore(t, p, 50)
+	p := r.halfDone(t)
 	r.stop(t, p)
 	expect(sh(here, blocks[1]), "it goes on from checkpoint", "can go on from it")
 	expect(sh(here, blocks[2]), "confirmed")

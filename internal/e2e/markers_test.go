@@ -110,14 +110,14 @@ func loseMarkers(t *testing.T, version int) {
 	p := newPipeline(t, "clicks", example(t, "clicks"), broker)
 	r := newRun(t, p, program.Mode{}, 2, makeLoad(p.graph, seed(t), caseRecords))
 	through := "EO_BROKERS=" + proxy.Addr()
-	share := r.feeder.left() / (kills() + 3)
+	next := r.feeder.shares(kills() + 3)
 	alive := r.start(t, through)
 	lost := false
 	for n := 1; n <= kills() && !lost; n++ {
-		r.feeder.phase(share)
+		next()
 		r.awaitMore(t, alive, 20)
 		r.feeder.pause() // what it sends to a broker that dies may be there twice
-		awaitFault(t, alive, proxy.Arm(faultproxy.Fault{Key: endTxn, Do: faultproxy.Lose}))
+		r.awaitCommit(t, alive, proxy.Arm(faultproxy.Fault{Key: endTxn, Do: faultproxy.Lose}))
 		broker.Kill(t)
 		broker.Restart(t)
 		// The program has waited for the broker, and goes on; its next start is what looks for markers at once.
@@ -149,6 +149,24 @@ func loseMarkers(t *testing.T, version int) {
 	r.feeder.finish(t, r.pipeline, r.last)
 	r.reread(t)
 	r.end(t, last)
+}
+
+// awaitCommit is awaitFault for a commit, of a program whose feeder is paused: as long as it commits nothing it may have read all that there is, and gets a
+// little more.
+func (r *run) awaitCommit(t testing.TB, alive *program.Process, commit *faultproxy.Armed) {
+	t.Helper()
+	const patience = time.Second
+	for deadline := time.Now().Add(dieLimit); time.Now().Before(deadline); r.feeder.nudge(t) {
+		select {
+		case <-commit.Done:
+			return
+		case <-alive.Done():
+		case <-time.After(patience):
+			continue
+		}
+		break
+	}
+	awaitFault(t, alive, commit) // says what is wrong
 }
 
 // noticed waits until the program runs, or has ended since it noticed that markers are lost.
@@ -236,9 +254,7 @@ func TestUndecidedTransactions(t *testing.T) {
 func TestDecisionBesideAProgram(t *testing.T) {
 	t.Parallel()
 	r := newCase(t, "orders", 1)
-	r.feeder.phase(r.feeder.left() / 2)
-	p := r.start(t)
-	r.awaitMore(t, p, 50)
+	p := r.halfDone(t)
 	for _, verb := range []string{"commit", "abort"} {
 		if out, code := r.ask(t, "txn", verb, "--yes"); code != 4 {
 			t.Errorf("txn %s: code %d, %s", verb, code, out)

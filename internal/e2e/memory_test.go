@@ -37,20 +37,24 @@ func watchPeak(t testing.TB, p *program.Process) *peak {
 		t.Log("the peak is not watched on this system")
 	}
 	w := &peak{done: p.Done()}
+	look := func() {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Pid()))
+		if _, rest, ok := strings.Cut(string(text), "VmHWM:"); ok && err == nil {
+			if kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64); err == nil {
+				w.bytes.Store(kib << 10)
+			}
+		}
+	}
+	look() // at once: it may end before a goroutine comes to it
 	go func() {
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
 		for {
-			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Pid()))
-			if _, rest, ok := strings.Cut(string(text), "VmHWM:"); ok && err == nil {
-				if kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64); err == nil {
-					w.bytes.Store(kib << 10)
-				}
-			}
 			select {
 			case <-w.done:
 				return
 			case <-tick.C:
+				look()
 			}
 		}
 	}()

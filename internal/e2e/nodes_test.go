@@ -81,8 +81,9 @@ func nodesDie(t *testing.T, version int) {
 	p := newPipeline(t, "orders", patient(example(t, "orders")), cluster.All)
 	deaths := nodeDeaths(rand.New(rand.NewPCG(seed, 3)), os.Getenv("EO_MATRIX") == "1")
 	r := newRun(t, p, failpoints, 3, newLoad(p.graph, seed, 2000*(len(deaths)+1), soakStep))
-	for i, d := range deaths {
-		r.feeder.phase(r.feeder.left() / (len(deaths) - i + 1))
+	next := r.feeder.shares(len(deaths) + 1)
+	for _, d := range deaths {
+		next()
 		t.Log(d)
 		r.nodeDies(t, cluster, d)
 	}
@@ -124,6 +125,7 @@ func (r *run) haltAt(t testing.TB, point string, pass int, env ...string) *progr
 	t.Helper()
 	p := r.start(t, append(env, fmt.Sprintf("EO_FAILPOINT=%s:%d:stop", point, pass))...)
 	poll(t, p, "to stop at "+point, func() bool { return strings.Contains(p.Log(), "stopped at "+point+"\n") })
+	program.AwaitStopped(t, p.Pid()) // it says so before: a SIGCONT that comes between would be in vain
 	return p
 }
 

@@ -70,9 +70,7 @@ func TestOutage(t *testing.T) {
 			proxy := faultproxy.Start(t, p.broker.Addr)
 			r := newRun(t, p, program.Mode{}, 3, makeLoad(p.graph, seed(t), caseRecords))
 			r.binary = p.hasty(t, 10*time.Second)
-			r.feeder.phase(r.feeder.left() / 2)
-			alive := r.start(t, "EO_BROKERS="+proxy.Addr())
-			r.awaitMore(t, alive, 50)
+			alive := r.halfDone(t, "EO_BROKERS="+proxy.Addr())
 			var away atomic.Bool
 			outage := proxy.Arm(faultproxy.Fault{Key: faultproxy.Any, Count: -1, Do: faultproxy.Cut, When: func(q *faultproxy.Request) bool {
 				return away.Load() || q.Key == endTxn && away.CompareAndSwap(false, true)
@@ -97,9 +95,7 @@ func TestStopDuringCommit(t *testing.T) {
 	t.Parallel()
 	r := newCase(t, "orders", 3)
 	proxy := faultproxy.Start(t, r.broker.Addr)
-	r.feeder.phase(r.feeder.left() / 2)
-	alive := r.start(t, "EO_BROKERS="+proxy.Addr())
-	r.awaitMore(t, alive, 50)
+	alive := r.halfDone(t, "EO_BROKERS="+proxy.Addr())
 	held := proxy.Arm(faultproxy.Fault{Key: endTxn, Do: faultproxy.Hold})
 	awaitFault(t, alive, held)
 	alive.Signal(t, syscall.SIGTERM)

@@ -98,15 +98,25 @@ func TestIdlePartition(t *testing.T) {
 	const idle, intervals = "3s", 60
 	text := replaced(t, "orders", "watermark 5s", "watermark 5s\n  idle      "+idle)
 	p := newPipeline(t, "orders", text, brokers.Broker(t, 2))
-	r := newRun(t, p, program.Mode{}, 3, makeLoad(p.graph, seed(t), caseRecords))
-	r.input["orders"][3], r.last["orders"][3] = nil, nil
-	r.answer(r.graph)
-	r.feeder.parts = slices.DeleteFunc(r.feeder.parts, func(s *stretch) bool { return s.partition == 3 })
-	alive := r.start(t, debug)
-	r.feeder.finish(t, r.pipeline, r.last)
-	for id, records := range r.input["orders"][:3] {
-		r.awaitRead(t, alive, p.topics["orders"], int32(id), int64(len(records)+1))
+	l := newLoad(p.graph, seed(t), inPartitions, eventStep)
+	l.input["orders"] = make([][]reference.Record, inPartitions)
+	// All within five seconds of one window: however long a partition has to wait for its share, and is idle meanwhile, nothing gets late.
+	for id := range l.input["orders"][:3] {
+		for i := range int64(500) {
+			at := firstEvent.Add(time.Duration(i) * 10 * time.Millisecond)
+			value := fmt.Sprintf(`{"user_id":"user-%d","amount":1.25,"at":%q}`, i%97, at.Format(time.RFC3339Nano))
+			l.input["orders"][id] = append(l.input["orders"][id], reference.Record{Value: []byte(value), Offset: i, Time: at.UnixMicro()})
+		}
+		l.last["orders"][id][0].Offset = 500
 	}
+	l.last["orders"][3] = nil
+	l.answer(p.graph)
+	r := newRun(t, p, program.Mode{}, 3, l)
+	alive := r.start(t, debug)
+	r.feeder.finish(t, p, nil)
+	r.awaitInput(t, alive)
+	r.feeder.finish(t, p, r.last) // each may close the window, if the others are idle already
+	r.awaitInput(t, alive)
 	before := checkpoints(alive)
 	poll(t, alive, "to find every partition idle", func() bool { return strings.Count(alive.Log(), "partition is idle") >= inPartitions })
 	if made := checkpoints(alive) - before; made > intervals/4 {
@@ -120,9 +130,7 @@ func TestNewPartition(t *testing.T) {
 	t.Parallel()
 	r := newCase(t, "orders", 3)
 	topic := r.topics["orders"]
-	r.feeder.phase(r.feeder.left() / 2)
-	p := r.start(t)
-	r.awaitMore(t, p, 50)
+	p := r.halfDone(t)
 
 	// The records of the new partition come after all others, so that none of them can be late.
 	var added []reference.Record

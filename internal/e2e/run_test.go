@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -17,9 +18,9 @@ import (
 
 // Deadlines that only a fault reaches.
 const (
-	dieLimit    = 90 * time.Second // to reach a crash point
-	resultLimit = 3 * time.Minute  // to commit everything that is expected
-	stopLimit   = time.Minute      // to stop
+	dieLimit    = 4 * time.Minute // to reach a crash point
+	resultLimit = 5 * time.Minute // to commit everything that is expected
+	stopLimit   = 2 * time.Minute // to stop
 )
 
 // failpoints is the mode of binaries that can die at crash points.
@@ -69,15 +70,14 @@ func (r *run) start(t testing.TB, env ...string) *program.Process {
 // lives goes through a schedule. Each life has an equal share of the input that is left.
 func (r *run) lives(t testing.TB, deaths []death) {
 	t.Helper()
-	left := r.feeder.left() // nothing is sent before the first phase
-	share := left / (len(deaths) + 1)
+	next := r.feeder.shares(len(deaths) + 1)
 	for i, d := range deaths {
 		if d.abort {
 			for _, id := range r.transactionalIDs() {
 				r.broker.Fence(t, id)
 			}
 		}
-		r.feeder.phase(share)
+		next()
 		if d.point == "" {
 			r.dieSometime(t, i, d)
 		} else {
@@ -165,6 +165,7 @@ func (r *run) complete(t testing.TB, p *program.Process) {
 func (r *run) end(t testing.TB, p *program.Process) {
 	t.Helper()
 	r.await(t, p)
+	r.awaitInput(t, p)
 	r.stop(t, p)
 	r.judge(t, p)
 	r.verify(t)
@@ -177,6 +178,23 @@ func (r *run) await(t testing.TB, p *program.Process) {
 		t.Error(err)
 		r.explain(t, p)
 		t.FailNow()
+	}
+}
+
+// awaitInput waits until the whole input is read: what stands at its end need not lead to a result. Of a source on another cluster that is
+// told to tools alone, perhaps not before the program stops.
+func (r *run) awaitInput(t testing.TB, p *program.Process) {
+	t.Helper()
+	if r.upstream != r.broker {
+		return
+	}
+	for written, topic := range r.topics {
+		if r.source(written) == nil {
+			continue
+		}
+		for id, end := range r.upstream.EndOffsets(t, topic) {
+			r.awaitRead(t, p, topic, id, end)
+		}
 	}
 }
 
@@ -211,9 +229,26 @@ func (r *run) explain(t testing.TB, p *program.Process) {
 	t.Logf("the end of the program's log:\n%s", p.Tail(40))
 }
 
+// runs waits until a program runs. Before that it has perhaps not asked for signals yet, and what is committed may be of the life before.
+func runs(t testing.TB, p *program.Process) {
+	t.Helper()
+	poll(t, p, "to run", func() bool { return strings.Contains(p.Log(), `"msg":"running"`) })
+}
+
+// halfDone starts the program with half of the input that is left, and waits until it has committed some results.
+func (r *run) halfDone(t testing.TB, env ...string) *program.Process {
+	t.Helper()
+	r.feeder.phase(r.feeder.left() / 2)
+	p := r.start(t, env...)
+	runs(t, p)
+	r.awaitMore(t, p, 50)
+	return p
+}
+
 // stop stops the program in order.
 func (r *run) stop(t testing.TB, p *program.Process) {
 	t.Helper()
+	runs(t, p)
 	p.Signal(t, syscall.SIGTERM)
 	if exit := p.Wait(t, stopLimit, "stop by SIGTERM"); exit.Code != 0 {
 		t.Fatalf("stop by SIGTERM: %v, want exit code 0; the end of its log:\n%s", exit, p.Tail(40))

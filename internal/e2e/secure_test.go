@@ -74,9 +74,7 @@ func TestSecureConnections(t *testing.T) {
 			exits(t, wrong, c.code, c.why)
 			quiet(t, wrong.Log())
 
-			r.feeder.phase(r.feeder.left() / 2)
-			first := r.start(t, env...)
-			r.awaitMore(t, first, 50)
+			first := r.halfDone(t, env...)
 			commandLine(t, first)
 			r.silentPages(t, first)
 			r.silentVerbs(t, env)

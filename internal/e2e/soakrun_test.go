@@ -69,15 +69,13 @@ func (s *soaker) suffer(t testing.TB, f fault) {
 		s.kill(t, f)
 	case stop:
 		s.running(t, f)
-		// The results may be those of the life before, and a process that has only begun has not asked for the signal yet.
-		poll(t, s.alive, "to run", func() bool { return strings.Contains(s.alive.Log(), `"msg":"running"`) })
 		s.run.stop(t, s.alive)
 		s.alive = nil
 	case hurry:
 		s.hurry(t, f)
 	case pause:
 		s.running(t, f)
-		s.alive.Signal(t, syscall.SIGSTOP)
+		s.alive.Freeze(t)
 		s.pieces(t, f.pieces)
 		s.alive.Signal(t, syscall.SIGCONT)
 		s.more(t, 1)
@@ -183,6 +181,7 @@ func (s *soaker) kill(t testing.TB, f fault) {
 // hurry kills the program while it stops.
 func (s *soaker) hurry(t testing.TB, f fault) {
 	s.running(t, f)
+	runs(t, s.alive)
 	s.alive.Signal(t, syscall.SIGTERM)
 	select {
 	case <-time.After(f.moment): // this moment is the fault
@@ -202,12 +201,7 @@ func (s *soaker) hurry(t testing.TB, f fault) {
 // restart stops the broker in order when no transaction is under way (see TestBrokerRestarts), and starts it again.
 func (s *soaker) restart(t testing.TB) {
 	s.feeder.pause()
-	for _, source := range s.sources() {
-		topic := s.topics[source.Topic.Text]
-		for id, end := range s.broker.EndOffsets(t, topic) {
-			s.awaitRead(t, s.alive, topic, id, end)
-		}
-	}
+	s.awaitInput(t, s.alive)
 	s.broker.AwaitSettled(t, s.outputs()...)
 	s.broker.Stop(t)
 	s.broker.Restart(t)
@@ -340,6 +334,7 @@ func (s *soaker) end(t testing.TB) {
 	s.reread(t)
 	late := s.awaited(t, s.alive)
 	if late == nil {
+		s.awaitInput(t, s.alive)
 		s.run.stop(t, s.alive)
 		s.broker.AwaitSettled(t, s.outputs()...)
 	}

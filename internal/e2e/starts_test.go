@@ -23,10 +23,15 @@ func TestManyStarts(t *testing.T) {
 	proxy := faultproxy.Start(t, p.broker.Addr)
 	var mu sync.Mutex
 	asked := map[string]int{} // by transactional id
+	last := ""                // id that was asked for last, by this start
 	proxy.Arm(faultproxy.Fault{Key: initProducerID, Count: -1, When: func(q *faultproxy.Request) bool {
 		mu.Lock()
 		defer mu.Unlock()
-		asked[q.TransactionalID()]++
+		// While the coordinator aborts what the life before has left it is asked again, how often depends on the machine.
+		if id := q.TransactionalID(); id != last {
+			asked[id]++
+			last = id
+		}
 		return true
 	}})
 	r := newRun(t, p, failpoints, 1, makeLoad(p.graph, seed(t), caseRecords))
@@ -39,11 +44,10 @@ func TestManyStarts(t *testing.T) {
 		}
 		mu.Lock()
 		costs = append(costs, total(asked))
+		last = ""
 		mu.Unlock()
 	}
-	// While the coordinator aborts what the life before has left it is asked more than once, how often depends on the machine.
-	first, last := costs[some]-costs[0], costs[starts-1]-costs[starts-1-some]
-	if last > 2*first+some {
+	if first, last := costs[some]-costs[0], costs[starts-1]-costs[starts-1-some]; last > first {
 		t.Errorf("%d starts asked for producer ids %d times at first, %d times at last", some, first, last)
 	}
 	if len(asked) != len(r.transactionalIDs()) {
@@ -64,10 +68,10 @@ func TestIDsExpire(t *testing.T) {
 	}})
 	p := newPipeline(t, "orders", patient(example(t, "orders")), broker)
 	r := newRun(t, p, failpoints, 3, makeLoad(p.graph, seed(t), caseRecords))
-	share := r.feeder.left() / 4
+	next := r.feeder.shares(4)
 	forgotten := func() bool { return len(broker.TransactionalIDs(t, p.name+"-")) == 0 }
 	for i, d := range []death{{point: "after-end-txn", pass: 2}, {point: "after-store", pass: 2, abort: true}} {
-		r.feeder.phase(share)
+		next()
 		r.dieAt(t, i, d)
 		if d.abort { // a transaction that is open is not forgotten
 			for _, id := range r.transactionalIDs() {
@@ -77,9 +81,7 @@ func TestIDsExpire(t *testing.T) {
 		r.feeder.pause()
 		await(t, "the coordinator to forget the ids", forgotten)
 	}
-	r.feeder.phase(share)
-	alive := r.start(t, debug)
-	r.awaitMore(t, alive, 50)
+	alive := r.halfDone(t, debug)
 	r.feeder.pause()
 	poll(t, alive, "the coordinator to forget the ids", forgotten)
 	r.complete(t, alive)
@@ -108,7 +110,7 @@ func TestNothingButMarkers(t *testing.T) {
 			t.Parallel()
 			text := replaced(t, "orders", "amount > 0", "amount > 9999999999.99")
 			text = strings.Replace(text, `dlq("orders.dlq")`, "skip", 1)
-			p := newPipeline(t, "orders", text, brokers.Broker(t, version))
+			p := newPipeline(t, "orders", patient(text), brokers.Broker(t, version))
 			r := newRun(t, p, program.Mode{Failpoints: true}, 1, makeLoad(p.graph, seed(t), caseRecords))
 			if n := total(r.wanted()); n != 0 {
 				t.Fatalf("%d records are not filtered out", n)
@@ -119,14 +121,6 @@ func TestNothingButMarkers(t *testing.T) {
 			})
 			alive := r.start(t)
 			r.feeder.finish(t, r.pipeline, r.last)
-			for written, topic := range p.topics {
-				if p.source(written) == nil {
-					continue
-				}
-				for id, end := range p.broker.EndOffsets(t, topic) {
-					r.awaitRead(t, alive, topic, id, end)
-				}
-			}
 			r.end(t, alive)
 		})
 	}

@@ -46,14 +46,14 @@ func TestSourceClusterAway(t *testing.T) {
 	input := kafkatest.Start(t, kafkatest.Options{})
 	p := newPipelineFrom(t, "orders", fromElsewhere(t), input, brokers.Broker(t, 2))
 	r := newRun(t, p, program.Mode{}, 2, makeLoad(p.graph, seed(t), caseRecords))
-	share := r.feeder.left() / 3
+	next := r.feeder.shares(3)
 	alive := r.start(t)
 	says := func(text string) {
 		t.Helper()
 		poll(t, alive, "to say "+text, func() bool { return strings.Contains(alive.Log(), text) })
 	}
 	for _, killed := range []bool{false, true} {
-		r.feeder.phase(share)
+		next()
 		r.awaitMore(t, alive, 50)
 		r.feeder.pause()
 		input.Kill(t)

@@ -28,7 +28,7 @@ func TestVerifyPage(t *testing.T) {
 	if len(blocks) != 2 {
 		t.Fatalf("docs/operations.md has %d blocks of commands with verify, want two", len(blocks))
 	}
-	orders := newPipeline(t, "orders", example(t, "orders"), brokers.Broker(t, 2))
+	orders := newPipeline(t, "orders", patient(example(t, "orders")), brokers.Broker(t, 2))
 	r := newRun(t, orders, failpoints, 2, makeLoad(orders.graph, seed(t), caseRecords))
 	home := t.TempDir()
 	if err := os.Symlink(r.binary, filepath.Join(home, "orders")); err != nil {

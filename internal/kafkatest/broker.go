@@ -24,9 +24,9 @@ import (
 )
 
 const (
-	startLimit  = 2 * time.Minute       // for a broker to come up, on a busy machine
-	stopLimit   = 30 * time.Second      // for a broker to shut down before it is killed
-	callLimit   = time.Minute           // for what the helpers ask of a broker
+	startLimit  = 5 * time.Minute       // for a broker to come up, on a busy machine
+	stopLimit   = 2 * time.Minute       // for a broker to shut down
+	callLimit   = 2 * time.Minute       // for what the helpers ask of a broker
 	metadataAge = 20 * time.Millisecond // so that a new topic is seen at once
 
 	startTries = 3 // another process may take a port before the broker does

@@ -138,11 +138,11 @@ func (b *Broker) TransactionalIDs(t testing.TB, prefix string) []string {
 type Txn struct{ client *kgo.Client }
 
 // OpenTxn writes records to a topic in a transaction that stays open, as a producer leaves it that hangs. The broker aborts it
-// when its timeout of 40 s has passed.
+// when the longest timeout that it allows has passed, which is beyond every test.
 func (b *Broker) OpenTxn(t testing.TB, id, topic string, records ...Record) *Txn {
 	t.Helper()
 	client, err := kgo.NewClient(b.seeds(), kgo.MetadataMinAge(metadataAge),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID(id))
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID(id), kgo.TransactionTimeout(15*time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
