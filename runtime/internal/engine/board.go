@@ -20,6 +20,7 @@ type board struct {
 	left    attemptStatus // what the one before has left
 	open    bool          // a checkpoint was begun and is not confirmed
 	sinks   []sinkTally
+	keys    []int64 // in the open windows of each operator, at the barrier of the newest confirmed checkpoint; nil before
 }
 
 // attemptStatus is the part of Status that an attempt knows.
@@ -180,14 +181,14 @@ func (b *board) sized(bytes int64) {
 }
 
 // confirmed shows a checkpoint that is complete.
-func (b *board) confirmed(c *checkpoint.Checkpoint, took Durations) {
+func (b *board) confirmed(c *checkpoint.Checkpoint, took Durations, keys []int64) {
 	s := &CheckpointStatus{Number: c.Number, At: time.Now(), Took: took}
 	for _, d := range c.Deltas {
 		s.Bytes += int64(len(d.Data))
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.s.Checkpoint, b.s.Counts = s, c.Counts
+	b.s.Checkpoint, b.s.Counts, b.keys = s, c.Counts, keys
 	b.open = false
 	b.s.History = kept(b.s.History, *s, KeptCheckpoints)
 	b.s.Checkpoints++
@@ -204,7 +205,7 @@ func kept[T any](list []T, item T, limit int) []T {
 
 func (b *board) status(spec *Spec, interval time.Duration) Status {
 	b.mu.Lock()
-	s, a, now, sinks := b.s, b.attempt, b.left, b.sinks
+	s, a, now, sinks, keys := b.s, b.attempt, b.left, b.sinks, b.keys
 	s.History, s.Failures = slices.Clone(s.History), slices.Clone(s.Failures)
 	b.mu.Unlock()
 	if a != nil {
@@ -212,6 +213,11 @@ func (b *board) status(spec *Spec, interval time.Duration) Status {
 	}
 	s.Pipeline, s.Interval, s.Tasks, s.Looked, s.InFlight = spec.Name, interval, now.tasks, now.looked, now.inFlight
 	s.Operators, s.Partitions = slices.Clone(now.operators), slices.Clone(now.partitions)
+	for i := range s.Operators {
+		if s.Operators[i].Keys = Unknown; keys != nil {
+			s.Operators[i].Keys = keys[i]
+		}
+	}
 	s.Counts = slices.Clone(s.Counts)
 	for i, sink := range spec.Sinks {
 		t := SinkStatus{Name: sink.Name, Topic: sink.Topic, Place: sink.Place}

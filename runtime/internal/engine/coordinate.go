@@ -156,11 +156,22 @@ func (c *coordinator) note(e checkpoint.Event) {
 		c.progress = true
 		c.proofs.Add(c.last.Committable)
 		c.newest.Store(c.last)
-		c.board.confirmed(c.last, c.took)
+		c.board.confirmed(c.last, c.took, c.keys())
 		c.teller.confirmed(c.last.Counts)
 		c.tellLag(c.last)
 		c.log.Debug("checkpoint is complete", "checkpoint", e.Number, "took", c.took.Total().String())
 	}
+}
+
+// keys are how many keys the open windows of each operator had at the barrier of the checkpoint that was last acknowledged by all.
+func (c *coordinator) keys() []int64 {
+	sums := make([]int64, len(c.Spec.Operators))
+	for _, a := range c.acked {
+		for op, n := range a.keys {
+			sums[op] += n
+		}
+	}
+	return sums
 }
 
 // lap ends a part of a checkpoint.

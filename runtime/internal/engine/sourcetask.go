@@ -218,7 +218,7 @@ func (t *sourceTask) snapshot(ctx context.Context, b *barrier) error {
 	}
 	failpoint.Hit(failpoint.AfterSourceSnapshot)
 	if t.alone() {
-		a.w, a.deltas = slices.Clone(t.w), t.worker.Snapshot()
+		a.w, a.deltas, a.keys = slices.Clone(t.w), t.worker.Snapshot(), keysIn(t.worker, len(t.w))
 		failpoint.Hit(failpoint.AfterOperatorSnapshot)
 	}
 	t.out.broadcast(message{barrier: b})

@@ -133,6 +133,8 @@ type InFlight struct {
 type OperatorStatus struct {
 	ID, Place string
 	W         int64 // its watermark in microseconds of event time; math.MinInt64: none yet, math.MaxInt64: the end
+	// Keys are those in its open windows, each once for each window, at the barrier of the newest checkpoint that is confirmed in this process; Unknown before the first.
+	Keys int64
 }
 
 // PartitionStatus is a partition of a source.
@@ -152,7 +154,7 @@ type PartitionStatus struct {
 	Stable int64
 }
 
-// Unknown is what Lag and StableLag are before the broker has said how far the partition goes.
+// Unknown is what Lag and StableLag are before the broker has said how far the partition goes, and Keys before they were counted.
 const Unknown = -1
 
 // Lag is how many offsets were not read yet; aborted records and markers of transactions have offsets too.

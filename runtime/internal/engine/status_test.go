@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -277,4 +278,46 @@ type refusingWorker struct{ Worker }
 
 func (refusingWorker) Process(*Partition, []record.Record) error {
 	return failure.New(failure.Record, "", nil, "card number 4711 is none")
+}
+
+// TestKeys: the keys that open windows have are told as of the newest checkpoint, over all tasks, and until there is one nothing is.
+func TestKeys(t *testing.T) {
+	for parallelism := 1; parallelism <= 3; parallelism++ {
+		synctest.Test(t, func(t *testing.T) {
+			c := newFakeCluster(1)
+			e := newFakeEngine(c, newFakeStore(), parallelism, checkpoint.Until{})
+			run := start(t, e)
+			synctest.Wait()
+			if s := e.Status(); s.Phase != Running || s.Operators[0].Keys != Unknown {
+				t.Errorf("parallelism %d, before a checkpoint: %+v, %+v", parallelism, s.Phase, s.Operators)
+			}
+			open := map[fakeKey]bool{}
+			for i := range 300 {
+				at := int64(i%2)*fakeWindow + 1
+				k := fakeKey{at - 1, fmt.Sprint("k", i%30)}
+				c.append("in", 0, k.Key, at)
+				open[k] = true
+			}
+			want := func(n int) {
+				t.Helper()
+				time.Sleep(2 * time.Second) // of synctest's clock: a checkpoint and more
+				synctest.Wait()
+				if s := e.Status(); s.Operators[0].Keys != int64(n) {
+					t.Errorf("parallelism %d: %d keys, want %d; %d checkpoints", parallelism, s.Operators[0].Keys, n, s.Checkpoints)
+				}
+			}
+			want(len(open))
+			c.append("in", 0, "k1", fakeWindow+fakeDisorder) // closes the first
+			for k := range open {
+				if k.Start < fakeWindow {
+					delete(open, k)
+				}
+			}
+			want(len(open))
+			c.set(func() { c.failNext["Poll"] = failure.New(failure.Transient, "", nil, "the broker is gone") })
+			want(len(open)) // what was restored
+			run.end(t)
+			want(len(open))
+		})
+	}
 }

@@ -23,6 +23,7 @@ type ack struct {
 	w          []int64                // W of each operator, of a task that keeps windows
 	deltas     []checkpoint.Delta
 	counts     []checkpoint.Count // since the task began
+	keys       []int64            // in the open windows of each operator, of a task that keeps windows
 }
 
 // outlet is where the worker of one task puts what leaves it.
@@ -134,7 +135,7 @@ func (t *keyedTask) advance(sender int, said []int64) error {
 // snapshot hands over the task's part of a checkpoint. It does not wait for the disk.
 func (t *keyedTask) snapshot(ctx context.Context, b *barrier) bool {
 	t.worker.Flush()
-	a := ack{task: t.id, n: b.n, w: append([]int64(nil), t.w...), deltas: t.worker.Snapshot(), counts: t.worker.Counts(nil)}
+	a := ack{task: t.id, n: b.n, w: append([]int64(nil), t.w...), deltas: t.worker.Snapshot(), counts: t.worker.Counts(nil), keys: keysIn(t.worker, len(t.w))}
 	failpoint.Hit(failpoint.AfterOperatorSnapshot)
 	if !t.out.writer.put(ctx, t.out.txn, output{barrier: b}) {
 		return false
@@ -146,4 +147,11 @@ func (t *keyedTask) snapshot(ctx context.Context, b *barrier) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// keysIn counts the keys in the open windows of each operator.
+func keysIn(w Worker, operators int) []int64 {
+	keys := make([]int64, operators)
+	w.Held(func(op int, _ int64, n int) { keys[op] += int64(n) })
+	return keys
 }

@@ -170,6 +170,14 @@ func timeMetrics() []metric {
 				}
 			}
 		}),
+		gauge("eo_window_keys", "Keys in the open windows of an operator, each once for each window: what its memory is for. As of the last checkpoint; absent before the first of this process.",
+			byOperator, func(v view, emit emitter) {
+				for _, o := range v.Operators {
+					if o.Keys != engine.Unknown {
+						emit(float64(o.Keys), o.ID, o.Place)
+					}
+				}
+			}),
 		gauge("eo_partitions", "Partitions of a source by state: active, idle (nothing new: holds no window open), paused (too far ahead of the others), at-bound (read to the end of a bounded run).",
 			[]string{"source", "topic", "state"}, partitionStates),
 		gauge("eo_partition_next_offset", "Offset of the record to read next.", byPartition, ofPartitions(func(_ view, p engine.PartitionStatus) (float64, bool) {

@@ -25,7 +25,7 @@ func full(now time.Time) engine.Status {
 	return engine.Status{
 		Pipeline: "a", Interval: time.Second, Phase: engine.Running, Since: now.Add(-time.Hour), Restarts: 2, Failure: &engine.Failure{At: now.Add(-time.Hour)},
 		Checkpoint: &engine.CheckpointStatus{Number: 7, At: now.Add(-time.Second), Bytes: 99}, StateBytes: 65536, Checkpoints: 6, Abandoned: 1, Transactions: 5,
-		Operators: []engine.OperatorStatus{{ID: "a/window", Place: "a.eo:2", W: 1_500_000}, {ID: "b/window", Place: "a.eo:3", W: math.MinInt64}, {ID: "c/window", Place: "a.eo:4", W: math.MaxInt64}},
+		Operators: []engine.OperatorStatus{{ID: "a/window", Place: "a.eo:2", W: 1_500_000, Keys: 21}, {ID: "b/window", Place: "a.eo:3", W: math.MinInt64, Keys: engine.Unknown}, {ID: "c/window", Place: "a.eo:4", W: math.MaxInt64, Keys: engine.Unknown}},
 		Partitions: []engine.PartitionStatus{
 			{Source: "s", Topic: "t", ID: 0, State: engine.Active, Next: 5, Watermark: 2_000_000, End: 9, Stable: 7},
 			{Source: "s", Topic: "t", ID: 1, State: engine.Idle, Next: 5, Watermark: math.MinInt64, End: engine.Unknown, Stable: engine.Unknown},
@@ -75,6 +75,7 @@ func TestMetrics(t *testing.T) {
 		`eo_transactions_total{pipeline="a"}`:                                                       "5",
 		`eo_output_held_offsets{pipeline="a"}`:                                                      "5",
 		`eo_watermark_timestamp_seconds{operator="a/window",pipeline="a",place="a.eo:2"}`:           "1.5",
+		`eo_window_keys{operator="a/window",pipeline="a",place="a.eo:2"}`:                           "21",
 		`eo_records_read_total{operator="a/read",pipeline="a",place="a.eo:1"}`:                      "1",
 		`eo_records_out_total{operator="a/out",pipeline="a",place="a.eo:1"}`:                        "8",
 		`eo_records_sent_total{operator="out",pipeline="a",place="a.eo:9"}`:                         "11",

@@ -54,6 +54,7 @@ type operatorJSON struct {
 	ID        string `json:"id"`
 	Watermark *int64 `json:"watermark"`
 	Ended     bool   `json:"ended"` // everything is read: no window stays open
+	Keys      *int64 `json:"keys"`  // in open windows, each once for each, as of the newest checkpoint
 }
 
 type partitionJSON struct {
@@ -108,7 +109,7 @@ func newAnswer(s engine.Status, process, now time.Time) answer {
 		a.Failures = append(a.Failures, failureJSON{f.Text, f.At.UnixMilli(), f.During.String(), f.Retried})
 	}
 	for _, o := range s.Operators {
-		a.Operators = append(a.Operators, operatorJSON{o.ID, eventTime(o.W), o.W == math.MaxInt64})
+		a.Operators = append(a.Operators, operatorJSON{o.ID, eventTime(o.W), o.W == math.MaxInt64, known(o.Keys)})
 	}
 	for _, sink := range s.Sinks {
 		a.Sinks = append(a.Sinks, sinkJSON{sink.Name, sink.Topic, sink.Records, sink.Bytes})

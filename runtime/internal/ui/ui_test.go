@@ -70,7 +70,7 @@ func TestFiles(t *testing.T) {
 func TestStatusJSON(t *testing.T) {
 	status := engine.Status{
 		Pipeline: "p", Phase: engine.Running, Interval: time.Second,
-		Operators: []engine.OperatorStatus{{ID: "none", W: math.MinInt64}, {ID: "end", W: math.MaxInt64}, {ID: "some", W: 1_000_000}},
+		Operators: []engine.OperatorStatus{{ID: "none", W: math.MinInt64, Keys: engine.Unknown}, {ID: "end", W: math.MaxInt64}, {ID: "some", W: 1_000_000, Keys: 7}},
 		Partitions: []engine.PartitionStatus{
 			{Source: "s", Topic: "t", ID: 0, Next: 5, End: -1, Stable: -1, Watermark: math.MinInt64},
 			{Source: "s", Topic: "t", ID: 1, Next: 5, End: 9, Stable: 7, Watermark: 3},
@@ -87,7 +87,7 @@ func TestStatusJSON(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"phase": `"running"`, "interval": "1000", "looked": "null", "inFlight": "null", "history": "[]", "failures": "[]",
-		"operators": `[{"id":"none","watermark":null,"ended":false},{"id":"end","watermark":null,"ended":true},{"id":"some","watermark":1000000,"ended":false}]`,
+		"operators": `[{"id":"none","watermark":null,"ended":false,"keys":null},{"id":"end","watermark":null,"ended":true,"keys":0},{"id":"some","watermark":1000000,"ended":false,"keys":7}]`,
 		"partitions": `[{"source":"s","topic":"t","id":0,"state":"active","next":5,"end":null,"lag":null,"stableLag":null,"watermark":null,"counts":{"read":3}},` +
 			`{"source":"s","topic":"t","id":1,"state":"active","next":5,"end":9,"lag":4,"stableLag":2,"watermark":3,"counts":{"late":1,"read":4}}]`,
 		"totals": `[{"operator":"s","name":"read","n":7},{"operator":"w","name":"late","n":1},{"operator":"out","name":"out","n":2}]`,

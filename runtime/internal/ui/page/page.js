@@ -164,7 +164,7 @@ const label = (p) => `${p.source}/${p.id}`;
 function watermarks(s, windows) {
   $("watermarks-table").hidden = windows.length === 0;
   $("no-windows").hidden = windows.length > 0;
-  fill($("watermarks"), windows, (w) => [w.id, w.ended ? "the end" : eventTime(w.watermark), behind(s, w.watermark), heldBy(w.held)]);
+  fill($("watermarks"), windows, (w) => [w.id, w.ended ? "the end" : eventTime(w.watermark), behind(s, w.watermark), heldBy(w.held), count(w.keys)]);
 }
 
 function behind(s, us) {
