@@ -39,6 +39,11 @@ func (p *Pane[S]) mask() uint64 { return uint64(len(p.slots) - 1) }
 // Len is the number of keys.
 func (p *Pane[S]) Len() int { return p.used }
 
+// bytes is how much memory it takes.
+func (p *Pane[S]) bytes() int64 {
+	return int64(len(p.slots))*int64(unsafe.Sizeof(slot[S]{})) + int64(cap(p.long)) + int64(cap(p.dirty))*int64(unsafe.Sizeof(dirty(0)))
+}
+
 // All yields every key with its state. The key is valid until the next one.
 func (p *Pane[S]) All() iter.Seq2[[]byte, *S] {
 	return func(yield func([]byte, *S) bool) {

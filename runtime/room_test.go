@@ -60,8 +60,11 @@ func TestNoRoom(t *testing.T) {
 		if len(out.asked) != 2 || out.asked[0] > out.room || out.asked[1] != 2*out.asked[0] {
 			t.Errorf("%d targets: asked for %v, want what there is room for, and the double of it, once", targets, out.asked)
 		}
-		held := 0
-		task.Held(func(op int, start int64, keys int) { held += keys })
+		held, bytes := 0, int64(0)
+		task.Held(func(op int, start int64, keys int, size int64) { held, bytes = held+keys, bytes+size })
+		if bytes < out.asked[0] || bytes >= out.asked[1] {
+			t.Errorf("%d targets: %d bytes are held, of tables of %d", targets, bytes, out.asked)
+		}
 		if held != task.w.panes[0].Len() || held < done-1000 || held >= len(task.w.panes[0].slots) {
 			t.Errorf("%d targets: %d keys in %d slots after %d", targets, held, len(task.w.panes[0].slots), done)
 		}

@@ -47,8 +47,8 @@ type operator interface {
 	accept(engine.Rows) error
 	// advance closes what w has passed.
 	advance(w Time) (closed int)
-	// held yields the windows that are open, with their number of keys.
-	held(yield func(start Time, keys int))
+	// held yields the windows that are open, with their number of keys and the memory of these.
+	held(yield func(start Time, keys int, bytes int64))
 	snapshot([]checkpoint.Delta) []checkpoint.Delta
 	restore(checkpoint.Delta) error
 	// merge is checkpoint.Merge for this operator.

@@ -61,9 +61,9 @@ func (w *windows[S]) newPane() *Pane[S] {
 	return p
 }
 
-func (w *windows[S]) held(yield func(start Time, keys int)) {
+func (w *windows[S]) held(yield func(start Time, keys int, bytes int64)) {
 	for _, p := range w.panes {
-		yield(p.Start, p.used)
+		yield(p.Start, p.used, p.bytes())
 	}
 }
 

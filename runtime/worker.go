@@ -60,9 +60,9 @@ func (w worker) Restore(d checkpoint.Delta) error {
 	return op.restore(d)
 }
 
-func (w worker) Held(yield func(op int, start int64, keys int)) {
+func (w worker) Held(yield func(op int, start int64, keys int, bytes int64)) {
 	for i, op := range w.t.operators {
-		op.held(func(start Time, keys int) { yield(i, int64(start), keys) })
+		op.held(func(start Time, keys int, bytes int64) { yield(i, int64(start), keys, bytes) })
 	}
 }
 

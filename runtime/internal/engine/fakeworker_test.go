@@ -159,13 +159,16 @@ func (w *fakeWorker) Restore(d checkpoint.Delta) error {
 	return nil
 }
 
-func (w *fakeWorker) Held(yield func(op int, start int64, keys int)) {
+// fakeBytes is what a key takes, as Held has it.
+const fakeBytes = 1 << 20
+
+func (w *fakeWorker) Held(yield func(op int, start int64, keys int, bytes int64)) {
 	keys := map[int64]int{}
 	for k := range w.state {
 		keys[k.Start]++
 	}
 	for start, n := range keys {
-		yield(0, start, n)
+		yield(0, start, n, int64(n)*fakeBytes)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
+	"github.com/eoc-lang/eoc/runtime/internal/memory"
 )
 
 // memoryEvery is how often it is looked how much memory is held. Go's collector is at work much more often when little is left, so
@@ -49,6 +50,7 @@ func outgrown(err error) error {
 type holding struct {
 	operator      OperatorSpec
 	windows, keys int
+	bytes         int64
 }
 
 // restoreEnd is how long a restore that is to end is waited for: it is asked between two deltas, and a disk may not answer.
@@ -57,7 +59,11 @@ const restoreEnd = 2 * time.Second
 // noteHoldings counts what is in memory if that is why the attempt has failed. Its tasks have ended; a restore that was left behind may
 // not have, and then nothing is counted: what it writes to cannot be read.
 func (a *attempt) noteHoldings(err error) {
-	if failure.KindOf(err) != failure.Memory || !a.restoreEnded() {
+	if failure.KindOf(err) != failure.Memory {
+		return
+	}
+	if !a.restoreEnded() {
+		a.uncounted = true
 		return
 	}
 	starts := make([]map[int64]bool, len(a.Spec.Operators))
@@ -65,8 +71,9 @@ func (a *attempt) noteHoldings(err error) {
 	for op, spec := range a.Spec.Operators {
 		a.holdings[op].operator, starts[op] = spec, map[int64]bool{}
 	}
-	note := func(op int, start int64, keys int) {
+	note := func(op int, start int64, keys int, bytes int64) {
 		a.holdings[op].keys += keys
+		a.holdings[op].bytes += bytes
 		starts[op][start] = true
 	}
 	for _, t := range a.sources {
@@ -78,6 +85,20 @@ func (a *attempt) noteHoldings(err error) {
 	for op := range starts {
 		a.holdings[op].windows = len(starts[op])
 	}
+}
+
+// leastLimit is the least limit that is proposed: what is on its way from and to Kafka needs room, too.
+const leastLimit = 64 << 20
+
+// tooSmall is the failure of a program that does not fit into its memory whatever its state is: alone it would need so much.
+func tooSmall(over *memory.Exceeded, needs int64, keys int) error {
+	proposed := (max(leastLimit, 2*needs) + 1<<20 - 1) >> 20
+	set := fmt.Sprintf("give the process %d MiB of memory or more", proposed)
+	if over.From == "GOMEMLIMIT" {
+		set = fmt.Sprintf("set GOMEMLIMIT=%dMiB or more", proposed)
+	}
+	return failure.New(failure.Memory, fmt.Sprintf("without any state it needs %d MiB: %s, and what its state takes beside that; nothing is lost, the next start goes on from the last checkpoint",
+		(needs+1<<20-1)>>20, set), over, "the memory limit is too small for the program itself, whose windows have %d keys", keys)
 }
 
 // restoreEnded says whether nothing writes to the workers any more.
@@ -93,11 +114,20 @@ func (a *attempt) restoreEnded() bool {
 	}
 }
 
-// withHoldings says in a failure for want of memory what holds it.
+// withHoldings says in a failure for want of memory what holds it. Another error it returns as it is.
 func (e *Engine) withHoldings(err error) error {
 	var known *failure.Error
-	if !errors.As(err, &known) {
+	if failure.KindOf(err) != failure.Memory || !errors.As(err, &known) || e.uncounted {
 		return err
+	}
+	var keys int
+	var state int64
+	for _, h := range e.holdings {
+		keys, state = keys+h.keys, state+h.bytes
+	}
+	var over *memory.Exceeded
+	if errors.As(err, &over) && over.Needs(state) > over.Limit {
+		return tooSmall(over, over.Needs(state), keys)
 	}
 	var list []string
 	for _, h := range e.holdings {

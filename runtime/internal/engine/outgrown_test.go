@@ -12,6 +12,7 @@ import (
 
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
+	"github.com/eoc-lang/eoc/runtime/internal/memory"
 )
 
 // slowStore restores a key every millisecond, and goes on for a time after it was told to end, as one does that is amid a large delta.
@@ -73,6 +74,51 @@ func TestOutgrownWhileRestoring(t *testing.T) {
 				<-s.over
 				if want := fmt.Sprintf("has %d keys in 1 open windows", s.keys); c.counted && !strings.Contains(err.Error(), want) || !c.counted && strings.Contains(err.Error(), "keys in") {
 					t.Errorf("counted: %v, %d keys: %v", c.counted, s.keys, err)
+				}
+			})
+		})
+	}
+}
+
+// TestTooSmall: where the program would not fit without its state either, the state is not blamed, and what to set is said.
+func TestTooSmall(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		name  string
+		away  bool // Kafka is: nothing has begun
+		keys  int
+		held  int64 // MiB of 100
+		from  string
+		more  int64
+		alone string // "": the state is to blame
+	}{
+		{"before it begins", true, 0, 95, "GOMEMLIMIT", 0, "whose windows have 0 keys: 95 MiB are held, of 100 MiB (GOMEMLIMIT); without any state it needs 106 MiB: set GOMEMLIMIT=212MiB or more"},
+		{"without state", false, 0, 95, "memory.max of the control group", 0, "whose windows have 0 keys: 95 MiB are held, of 100 MiB (memory.max of the control group); without any state it needs 106 MiB: give the process 212 MiB of memory or more"},
+		{"with a little", false, 3, 95, "GOMEMLIMIT", 0, "whose windows have 3 keys: 95 MiB are held, of 100 MiB (GOMEMLIMIT); without any state it needs 103 MiB"},
+		{"with much", false, 20, 95, "GOMEMLIMIT", 0, ""},
+		{"with a table that grows", false, 20, 85, "GOMEMLIMIT", 10, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := newFakeCluster(1)
+				if c.away {
+					cluster.down = failure.New(failure.Transient, "", nil, "Kafka is away")
+				}
+				for i := range c.keys {
+					cluster.append("in", 0, fmt.Sprint("k", i), 1)
+				}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				ended := make(chan error)
+				go func() { ended <- newFakeEngine(cluster, newFakeStore(), 1, checkpoint.Until{}).Run(ctx, nil) }()
+				synctest.Wait()
+				cancel(outgrown(&memory.Exceeded{Held: c.held * mib, More: c.more * mib, Limit: 100 * mib, From: c.from}))
+				err := <-ended
+				want := "the state has outgrown the memory: count () has 20 keys in 1 open windows: "
+				if c.alone != "" {
+					want = "the memory limit is too small for the program itself, " + c.alone
+				}
+				if failure.KindOf(err) != failure.Memory || !strings.HasPrefix(err.Error(), want) {
+					t.Errorf("%v, want %s", err, want)
 				}
 			})
 		})

@@ -35,8 +35,8 @@ type Worker interface {
 	Restore(d checkpoint.Delta) error
 	// Counts appends what was counted since the worker was made.
 	Counts(to []checkpoint.Count) []checkpoint.Count
-	// Held yields the windows that are open, with their operator, start and number of keys.
-	Held(yield func(op int, start int64, keys int))
+	// Held yields the windows that are open, with their operator, start, number of keys, and the memory of these in bytes.
+	Held(yield func(op int, start int64, keys int, bytes int64))
 }
 
 // Rows is a batch of rows in an exchange. Only Workers of one pipeline know what is in it.

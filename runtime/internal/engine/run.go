@@ -50,7 +50,8 @@ type Engine struct {
 	fresh, acceptLoss bool
 	accepted          map[place]accepted
 
-	holdings []holding // what held the memory when that was too little
+	holdings  []holding // what held the memory when that was too little
+	uncounted bool      // it could not be counted
 
 	settled bool // what the last attempt or process has left is finished, and nothing was begun since
 }
@@ -61,7 +62,7 @@ type Engine struct {
 func (e *Engine) Run(ctx context.Context, stop <-chan struct{}) error {
 	e.fresh, e.acceptLoss = e.Options.Fresh, e.Options.AcceptLoss
 	e.board.begin(e.Spec)
-	err := e.run(ctx, stop)
+	err := e.withHoldings(e.run(ctx, stop))
 	if err != nil {
 		e.board.failed(err, Finished)
 	}
@@ -83,9 +84,6 @@ func (e *Engine) run(ctx context.Context, stop <-chan struct{}) error {
 		progress, err := e.attempt(ctx, stop)
 		if err != nil && ctx.Err() != nil {
 			err = context.Cause(ctx) // what failed, failed because of it
-		}
-		if failure.KindOf(err) == failure.Memory {
-			return e.withHoldings(err)
 		}
 		if err == nil || failure.KindOf(err) != failure.Transient {
 			return err

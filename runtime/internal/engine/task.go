@@ -152,6 +152,6 @@ func (t *keyedTask) snapshot(ctx context.Context, b *barrier) bool {
 // keysIn counts the keys in the open windows of each operator.
 func keysIn(w Worker, operators int) []int64 {
 	keys := make([]int64, operators)
-	w.Held(func(op int, _ int64, n int) { keys[op] += int64(n) })
+	w.Held(func(op int, _ int64, n int, _ int64) { keys[op] += int64(n) })
 	return keys
 }

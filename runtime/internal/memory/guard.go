@@ -130,6 +130,9 @@ func (e *Exceeded) Error() string {
 	return fmt.Sprintf("%d MiB are held%s, of %d MiB (%s)", e.Held>>20, more, e.Limit>>20, e.From)
 }
 
+// Needs is the limit with which so much would not be too much if so many bytes of it were not held.
+func (e *Exceeded) Needs(without int64) int64 { return (e.Held - without) / mostHeld * 100 }
+
 // The classes of memory that Go's limit is about, see https://pkg.go.dev/runtime/metrics.
 const (
 	live     = "/gc/heap/live:bytes" // as of the last collection
