@@ -3,12 +3,10 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
-	"github.com/eoc-lang/eoc/runtime/internal/kafka"
 )
 
 // openTransactions looks for partitions that readers of committed records cannot read to their end: those of sources, which the program would wait for, and
@@ -30,14 +28,17 @@ func (x *exam) openTransactions(ctx context.Context) {
 			for i := range ids {
 				ids[i] = int32(i)
 			}
-			holders, err := cluster.Holders(ctx, topic, ids)
+			all, err := engine.BehindIn(ctx, cluster, topic, ids)
+			if err == nil {
+				all, err = engine.HeldBack(ctx, cluster, all, engine.Hold.Ended)
+			}
 			if err != nil {
 				x.unknown(name, topic, "%v", err)
 				continue
 			}
 			asked++
-			for _, id := range slices.Sorted(maps.Keys(holders)) {
-				x.held(n, topic, id, holders[id])
+			for _, h := range all {
+				x.held(n, h)
 			}
 		}
 	}
@@ -51,13 +52,23 @@ func (x *exam) openTransactions(ctx context.Context) {
 }
 
 // held says what holds a partition, and how it ends.
-func (x *exam) held(connection int, topic string, id int32, h kafka.Holder) {
+func (x *exam) held(connection int, held engine.Held) {
 	const name = "open-transactions"
-	subject := fmt.Sprintf("%s/%d", topic, id)
+	subject := fmt.Sprintf("%s/%d", held.Topic, held.Partition)
+	if held.Denied != nil {
+		x.unknown(name, subject, "readers of committed records stop at offset %d, with %d offsets behind it, and the cluster does not tell what holds them: %v", held.Stable, held.End-held.Stable, held.Denied)
+		return
+	}
+	if len(held.Holds) == 0 {
+		return // it has ended
+	}
+	h := held.Holds[0]
 	own := connection == 0 && (h.Owner != nil && slices.Contains(x.engine.IDs(), h.Owner.ID) || slices.Contains(x.own(), h.Producer))
-	text := fmt.Sprintf("%s: readers of committed records stop at offset %d, with %d offsets behind it: a transaction is open (%v)", subject, h.First, h.Behind, h.Hold)
-	abort := fmt.Sprintf("kafka-transactions.sh --bootstrap-server %s abort --topic %s --partition %d --start-offset %d", x.Settings.Reach(connection).Brokers[0], topic, id, h.First)
+	text := fmt.Sprintf("%s: readers of committed records stop at offset %d, with %d offsets behind it: a transaction is open (%v)", subject, h.First, held.End-h.First, h)
+	abort := fmt.Sprintf("kafka-transactions.sh --bootstrap-server %s abort --topic %s --partition %d --start-offset %d", x.Settings.Reach(connection).Brokers[0], held.Topic, held.Partition, h.First)
 	switch {
+	case h.Untold != nil:
+		x.unknown(name, subject, "%s, so whether it ends is not known either", text)
 	case h.Hangs() && own:
 		x.warn(name, subject, engine.RepairHelp, "%s and nothing will end it. It is the pipeline's own: a broker has lost its end marker", text)
 	case h.Hangs():

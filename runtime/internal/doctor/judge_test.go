@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -129,34 +130,42 @@ func TestForgottenIDs(t *testing.T) {
 
 // Transactions that nothing will end any more: the pipeline's own may hold results, those of others do not.
 func TestHangingTransactions(t *testing.T) {
-	hold := func(producer int64, owner *engine.Owner) kafka.Holder {
+	hold := func(producer int64, owner *engine.Owner) engine.Held {
 		if owner != nil {
 			owner.ProducerID, owner.Epoch, owner.State = producer, 2, "Ongoing"
 		}
-		return kafka.Holder{Hold: engine.Hold{Topic: "t", Partition: 1, Producer: producer, Epoch: 2, First: 7, Owner: owner}, Behind: 3}
+		return engine.Held{Topic: "t", Partition: 1, Stable: 7, End: 10, Holds: []engine.Hold{{Topic: "t", Partition: 1, Producer: producer, Epoch: 2, First: 7, Owner: owner}}}
 	}
 	owner := func(id string, ago time.Duration) *engine.Owner {
 		return &engine.Owner{ID: id, Since: time.Now().Add(-ago), Timeout: time.Minute}
 	}
+	untold := func(producer int64) engine.Held {
+		h := hold(producer, nil)
+		h.Holds[0].Untold = errors.New("broker 2 does not tell")
+		return h
+	}
 	for _, c := range []struct {
-		holder kafka.Holder
-		want   Result
-		text   string
+		held engine.Held
+		want Result
+		text string
 	}{
 		{hold(5, nil), Warning, "kafka-transactions.sh --bootstrap-server b:9092 abort --topic t --partition 1 --start-offset 7"},
 		{hold(8, nil), Warning, "txn repair"},
 		{hold(5, owner("other", time.Hour)), Warning, "nothing is known that will end it"},
 		{hold(5, owner("other", 0)), OK, "which its coordinator ends"},
 		{hold(8, owner("p-0", 0)), Warning, "a start ends it"},
+		{untold(5), Unknown, "whose it is is not known (broker 2 does not tell)), so whether it ends is not known either"},
+		{untold(8), Unknown, "with 3 offsets behind it"},
+		{engine.Held{Topic: "t", Partition: 1, Stable: 7, End: 10, Denied: errors.New("no right")}, Unknown, "the cluster does not tell what holds them: no right"},
 	} {
 		got := judged(t, func(x *exam) {
 			x.engine = &engine.Engine{Spec: &engine.Spec{TxnPrefix: "p", Sinks: []engine.SinkSpec{{Topic: "t"}}}}
 			x.Settings.Brokers = []string{"b:9092"}
 			x.view = &state.View{Newest: &checkpoint.Checkpoint{Account: &checkpoint.Account{Producers: []checkpoint.Producer{{ID: 8, Last: 3}}}}}
-			x.held(0, "t", 1, c.holder)
+			x.held(0, c.held)
 		})
 		if got.Result != c.want || !strings.Contains(got.Text+got.Help, c.text) {
-			t.Errorf("%+v: %+v", c.holder, got)
+			t.Errorf("%+v: %+v", c.held, got)
 		}
 	}
 }

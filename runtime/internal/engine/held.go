@@ -69,11 +69,19 @@ func (o Owned) Has(h Hold) bool {
 func (h Hold) Ended() bool {
 	switch {
 	case h.Owner == nil:
-		return true
+		return h.Untold == nil
 	case h.Owner.State == "PrepareCommit" || h.Owner.State == "PrepareAbort" || h.Owner.State == "PrepareEpochFence":
 		return false
 	}
 	return h.Owner.State != "Ongoing" || h.Owner.ProducerID != h.Producer || h.Owner.Epoch != h.Epoch
+}
+
+// sweep is how long a coordinator may take to see that a transaction is too old: it looks every 10 s by default.
+const sweep = 30 * time.Second
+
+// Hangs says whether nothing will end the transaction any more, or its coordinator should have ended it.
+func (h Hold) Hangs() bool {
+	return h.Ended() || h.Owner != nil && !h.Owner.Since.IsZero() && h.Owner.Timeout > 0 && time.Since(h.Owner.Since) > h.Owner.Timeout+sweep
 }
 
 // Same says that h and as are one transaction in one partition.
@@ -86,6 +94,9 @@ func (h Hold) String() string {
 	text := fmt.Sprintf("producer id %d, epoch %d", h.Producer, h.Epoch)
 	if !h.Last.IsZero() {
 		text += ", last record of " + h.Last.UTC().Format(time.RFC3339)
+	}
+	if h.Untold != nil {
+		text += fmt.Sprintf(", whose it is is not known (%v)", h.Untold)
 	}
 	if h.Owner == nil {
 		return text
@@ -120,7 +131,7 @@ type Held struct {
 	Denied      error  // why the cluster does not tell who holds it back
 }
 
-// Behind finds the partitions of topics that readers of committed records cannot read to their end. It does not ask who holds them back; Blame does.
+// Behind finds the partitions of topics that readers of committed records cannot read to their end. It does not ask who holds them back; HeldBack does.
 func Behind(ctx context.Context, c Cluster, topics []string) ([]Held, error) {
 	known, err := c.Topics(ctx, topics)
 	if err != nil {
@@ -132,40 +143,88 @@ func Behind(ctx context.Context, c Cluster, topics []string) ([]Held, error) {
 		for id := range known[topic].Partitions {
 			ids = append(ids, id)
 		}
-		if len(ids) == 0 {
-			continue
-		}
-		// The end comes first: what is written between the two questions does not look held back.
-		end, err := c.Offsets(ctx, topic, ids, OffsetAt{Kind: End})
+		some, err := BehindIn(ctx, c, topic, ids)
 		if err != nil {
 			return nil, err
 		}
-		stable, err := c.Offsets(ctx, topic, ids, OffsetAt{Kind: LastStable})
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range ids {
-			if stable[id] < end[id] {
-				out = append(out, Held{Topic: topic, Partition: id, Stable: stable[id], End: end[id]})
-			}
+		out = append(out, some...)
+	}
+	return out, nil
+}
+
+// BehindIn is Behind for partitions of one topic.
+func BehindIn(ctx context.Context, c Cluster, topic string, ids []int32) ([]Held, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	// The end comes first: what is written between the two questions does not look held back.
+	end, err := c.Offsets(ctx, topic, ids, OffsetAt{Kind: End})
+	if err != nil {
+		return nil, err
+	}
+	stable, err := c.Offsets(ctx, topic, ids, OffsetAt{Kind: LastStable})
+	if err != nil {
+		return nil, err
+	}
+	var out []Held
+	for _, id := range ids {
+		if stable[id] < end[id] {
+			out = append(out, Held{Topic: topic, Partition: id, Stable: stable[id], End: end[id]})
 		}
 	}
 	return out, nil
 }
 
-// Blame finds out who holds partitions back; of transactions that are of none of some ids it then need not say whose they are, see Cluster.Holds.
-func Blame(ctx context.Context, c Cluster, all []Held, ids ...string) error {
+// HeldBack finds out who holds partitions back; with ids, whose transactions are only as far as they are of those, see Cluster.Holds. The questions of a look
+// are asked one after the other, so a transaction that ends in between looks like one that nothing ends any more. So one that looks lost is
+// listed only if a second look has found it so, too. Who asks what holds readers back asks here.
+func HeldBack(ctx context.Context, c Cluster, all []Held, looksLost func(Hold) bool, ids ...string) ([]Held, error) {
+	first, err := blame(ctx, c, all, ids)
+	if err != nil {
+		return nil, err
+	}
+	seen := suspects(first, looksLost)
+	if len(seen) == 0 {
+		return first, nil
+	}
+	select {
+	case <-time.After(secondLook):
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	second, err := blame(ctx, c, all, ids)
+	for i := range second {
+		second[i].Holds = slices.DeleteFunc(second[i].Holds, func(x Hold) bool { return looksLost(x) && !slices.ContainsFunc(seen, x.Same) })
+	}
+	return second, err
+}
+
+// suspects are the transactions that look lost.
+func suspects(all []Held, looksLost func(Hold) bool) (out []Hold) {
+	for _, h := range all {
+		for _, x := range h.Holds {
+			if looksLost(x) {
+				out = append(out, x)
+			}
+		}
+	}
+	return out
+}
+
+// blame is one look.
+func blame(ctx context.Context, c Cluster, all []Held, ids []string) ([]Held, error) {
 	byTopic := map[string][]int32{}
 	for _, h := range all {
 		byTopic[h.Topic] = append(byTopic[h.Topic], h.Partition)
 	}
+	out := slices.Clone(all)
 	for topic, partitions := range byTopic {
 		holds, err := c.Holds(ctx, topic, partitions, ids...)
 		if err != nil && failure.KindOf(err) == failure.Transient {
-			return err
+			return nil, err
 		}
-		for i := range all {
-			h := &all[i]
+		for i := range out {
+			h := &out[i]
 			if h.Topic != topic {
 				continue
 			}
@@ -177,56 +236,31 @@ func Blame(ctx context.Context, c Cluster, all []Held, ids ...string) error {
 			}
 		}
 	}
-	return nil
+	return out, nil
 }
 
-// lost finds in what is held back what nobody but an administrator will free: by ended transactions of the pipeline's producers. The questions of a look
-// are asked one after the other, so a transaction that ends in between looks like one whose end marker is lost. So it takes two looks that find the same.
+// HeldBack is what holds partitions back, in which only the owners of the pipeline's own transactions are looked for.
+func (o Owned) HeldBack(ctx context.Context, c Cluster, all []Held) ([]Held, error) {
+	return HeldBack(ctx, c, all, o.looksLost, o.ids...)
+}
+
+// looksLost says that a transaction is the pipeline's and has ended: its end markers are on their way, or a broker has lost one.
+func (o Owned) looksLost(x Hold) bool { return o.Has(x) && x.Ended() }
+
+// lost finds in what is held back what nobody but an administrator will free: by ended transactions of the pipeline's producers.
 // unknown is held back by whom the cluster does not tell.
 func (o Owned) lost(ctx context.Context, c Cluster, all []Held) (lost, unknown []Held, err error) {
-	before, unknown, err := o.ended(ctx, c, all)
-	if err != nil || len(before) == 0 {
-		return nil, unknown, err
-	}
-	select {
-	case <-time.After(secondLook):
-	case <-ctx.Done():
-		return nil, nil, context.Cause(ctx)
-	}
-	now, unknown, err := o.ended(ctx, c, all)
-	return still(before, now), unknown, err
-}
-
-// still keeps the transactions that two looks have seen.
-func still(before, now []Held) []Held {
-	var out []Held
-	for _, h := range now {
-		h.Holds = slices.DeleteFunc(h.Holds, func(x Hold) bool {
-			return !slices.ContainsFunc(before, func(b Held) bool { return slices.ContainsFunc(b.Holds, x.Same) })
-		})
-		if len(h.Holds) > 0 {
-			out = append(out, h)
-		}
-	}
-	return out
-}
-
-// ended is one look.
-func (o Owned) ended(ctx context.Context, c Cluster, all []Held) (ended, unknown []Held, err error) {
-	if err := Blame(ctx, c, all, o.ids...); err != nil {
-		return nil, nil, err
-	}
-	for _, h := range all {
-		mine := h
-		mine.Holds = slices.DeleteFunc(slices.Clone(h.Holds), func(x Hold) bool { return !o.Has(x) || !x.Ended() })
+	held, err := o.HeldBack(ctx, c, all)
+	for _, h := range held {
+		h.Holds = slices.DeleteFunc(h.Holds, func(x Hold) bool { return !o.looksLost(x) })
 		switch {
 		case h.Denied != nil:
 			unknown = append(unknown, h)
-		case len(mine.Holds) > 0:
-			ended = append(ended, mine)
+		case len(h.Holds) > 0:
+			lost = append(lost, h)
 		}
 	}
-	return ended, unknown, nil
+	return lost, unknown, err
 }
 
 // String says what is held back where, and by whom.
@@ -292,6 +326,9 @@ func (w *watcher) blocker(ctx context.Context, s *SourceSpec, id int32, stable i
 	h := holds[i]
 	out := []any{slog.Int64("producer_id", h.Producer), slog.Int("producer_epoch", int(h.Epoch))}
 	if h.Owner == nil {
+		if h.Untold != nil {
+			return append(out, slog.String("transactional_id", fmt.Sprintf("not known: %v", h.Untold)))
+		}
 		return append(out, slog.String("transactional_id", "not known"))
 	}
 	out = append(out, slog.String("transactional_id", h.Owner.ID), slog.String("state", h.Owner.State))

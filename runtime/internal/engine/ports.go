@@ -184,7 +184,8 @@ type Cluster interface {
 	// CommitOffsets commits positions to a group outside of transactions, for tools that show lag. Nothing reads them.
 	CommitOffsets(ctx context.Context, group string, positions []Position) error
 	// Holds lists the transactions that are open in partitions of a topic, as the leaders know them. Each holds back who reads committed records.
-	// To say whose they are it asks every broker, each of which has to answer; if ids are given, only the coordinators of these transactional ids.
+	// To say whose they are it asks every broker, and goes without those that do not answer; if ids are given, only the coordinators of these
+	// transactional ids, which have to. An error of kind Cluster: the cluster does not tell, and asking again does not change that.
 	Holds(ctx context.Context, topic string, partitions []int32, ids ...string) ([]Hold, error)
 	// NewReader opens a reader of the given partitions at their offsets.
 	NewReader(readUncommitted bool, start []Position) (Reader, error)
@@ -238,6 +239,7 @@ type Hold struct {
 	First     int64     // offset of its first record
 	Last      time.Time // Kafka timestamp of the producer's last record there
 	Owner     *Owner    // nil: the cluster does not tell whose the producer is, or it is of none of the ids that were asked for
+	Untold    error     // Owner is nil because brokers that may know it did not answer
 }
 
 // Owner is the transactional id that a producer belongs to, as its coordinator knows it.

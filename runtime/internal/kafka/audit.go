@@ -11,7 +11,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
 )
 
@@ -120,52 +119,4 @@ func (c *Cluster) auditError(got kgo.Fetches) (err error) {
 		}
 	})
 	return err
-}
-
-// Holder is the transaction that holds readers of committed records of a partition back: the oldest that is open there.
-type Holder struct {
-	engine.Hold
-	Behind int64 // offsets that cannot be read, up to the high watermark
-}
-
-// sweep is how long a coordinator may take to see that a transaction is too old: it looks every 10 s by default.
-const sweep = 30 * time.Second
-
-// Hangs says whether nothing will end the transaction any more, or its coordinator should have ended it.
-func (h Holder) Hangs() bool {
-	return h.Ended() || !h.Owner.Since.IsZero() && h.Owner.Timeout > 0 && time.Since(h.Owner.Since) > h.Owner.Timeout+sweep
-}
-
-// Holders finds the partitions of a topic whose last stable offset is behind the high watermark, and what holds them. What has ended a moment later is
-// left out: open transactions are nothing unusual, and one that ends between two answers must not be taken for one that nothing ends.
-func (c *Cluster) Holders(ctx context.Context, topic string, partitions []int32) (map[int32]Holder, error) {
-	stable, err := c.Offsets(ctx, topic, partitions, engine.OffsetAt{Kind: engine.LastStable})
-	if err != nil {
-		return nil, err
-	}
-	high, err := c.Offsets(ctx, topic, partitions, engine.OffsetAt{Kind: engine.End})
-	if err != nil {
-		return nil, err
-	}
-	var held []int32
-	for _, id := range partitions {
-		if stable[id] < high[id] {
-			held = append(held, id)
-		}
-	}
-	out := map[int32]Holder{}
-	holds, err := c.Holds(ctx, topic, held)
-	if err != nil || len(holds) == 0 {
-		return out, err
-	}
-	still, err := c.Holds(ctx, topic, held)
-	if err != nil {
-		return nil, err
-	}
-	for _, h := range holds { // the oldest comes first
-		if _, known := out[h.Partition]; !known && slices.ContainsFunc(still, h.Same) {
-			out[h.Partition] = Holder{h, high[h.Partition] - h.First}
-		}
-	}
-	return out, nil
 }

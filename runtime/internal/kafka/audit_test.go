@@ -129,25 +129,3 @@ func TestAuditNeedsLittleMemory(t *testing.T) {
 	}
 	t.Logf("%d MiB read, %d MiB more in use", n*size>>20, (int64(most)-int64(before.HeapAlloc))>>20)
 }
-
-// TestHolders finds out whose transaction holds readers back.
-func TestHolders(t *testing.T) {
-	each(t, func(t *testing.T, b *bed) {
-		b.Produce(t, b.out, kafkatest.Record{Partition: 1, Value: []byte("v")})
-		ids := []int32{0, 1}
-		if h, err := b.cluster.Holders(b.ctx, b.out, ids); err != nil || len(h) != 0 {
-			t.Errorf("nobody: %+v, %v", h, err)
-		}
-		txn := b.OpenTxn(t, b.out+"-open", b.out, kafkatest.Record{Partition: 1, Value: []byte("v")}, kafkatest.Record{Partition: 1, Value: []byte("v")})
-		h, err := b.cluster.Holders(b.ctx, b.out, ids)
-		b.must(err)
-		if got := h[1]; len(h) != 1 || got.Owner == nil || got.Owner.ID != b.out+"-open" || got.First != 1 || got.Behind != 2 || got.Producer < 0 || got.Hangs() {
-			t.Errorf("%+v", h)
-		}
-		b.must(txn.Abort(b.ctx))
-		b.AwaitSettled(t, b.out)
-		if h, err := b.cluster.Holders(b.ctx, b.out, ids); err != nil || len(h) != 0 {
-			t.Errorf("nobody any more: %+v, %v", h, err)
-		}
-	})
-}

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/eoc-lang/eoc/internal/faultproxy"
 	"github.com/eoc-lang/eoc/internal/kafkatest"
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
@@ -15,14 +16,26 @@ import (
 )
 
 // newFakeBed is a bed on a broker that fails on demand.
-func newFakeBed(t *testing.T) (*bed, *kfake.Cluster) {
+func newFakeBed(t *testing.T, opts ...kfake.Opt) (*bed, *kfake.Cluster) {
 	t.Helper()
-	fake, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.ClusterID("fake-"+t.Name()))
+	fake, err := kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(1), kfake.ClusterID("fake-" + t.Name())}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(fake.Close)
 	return newBedAt(t, kafkatest.At(t, fake.ListenAddrs()[0])), fake
+}
+
+// newFakeBedBehind is one behind a proxy.
+func newFakeBedBehind(t *testing.T) (*bed, *faultproxy.Proxy) {
+	t.Helper()
+	b, fake := newFakeBed(t)
+	proxy := faultproxy.Start(t, fake.ListenAddrs()...)
+	c, err := Open(b.ctx, Config{Brokers: []string{proxy.Addr()}, ClientID: "test"})
+	b.must(err)
+	t.Cleanup(c.Close)
+	b.cluster = c
+	return b, proxy
 }
 
 // Answers that pass are waited out, wherever they come.

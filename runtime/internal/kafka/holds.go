@@ -13,6 +13,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
@@ -28,14 +29,12 @@ const (
 const leaderLimit = 5 * time.Second
 
 // Holds lists the transactions that are open in partitions of a topic, as their leaders know them, oldest first. To find whose a producer is
-// takes every broker of the cluster; if ids are given, only those are asked for, which takes their coordinators alone. An error of kind
-// failure.Cluster: the program may not ask, which takes READ on the topic.
+// takes every broker of the cluster, and Untold is set where one does not answer; if ids are given, only those are asked for, which takes their
+// coordinators alone. An error of kind failure.Cluster: the program may not ask, which takes READ on the topic, or the brokers are too old to answer.
 func (c *Cluster) Holds(ctx context.Context, topic string, partitions []int32, ids ...string) ([]engine.Hold, error) {
 	if len(partitions) == 0 {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, leaderLimit)
-	defer cancel()
 	open, err := c.producing(ctx, topic, partitions)
 	if err != nil {
 		return nil, err
@@ -47,17 +46,41 @@ func (c *Cluster) Holds(ctx context.Context, topic string, partitions []int32, i
 			out[i].Last = time.UnixMilli(p.LastTimestamp)
 		}
 	}
-	return out, c.owners(ctx, out, ids)
+	if err := c.owners(ctx, out, ids); err != nil {
+		return nil, c.old(ctx, err)
+	}
+	return out, nil
+}
+
+// old says of an error that a broker does not know what it takes to tell who holds readers back, if that is so: asking again does not change it. The client
+// asks no broker what that has not listed among its requests, and says so in an error that it has no name for.
+func (c *Cluster) old(ctx context.Context, err error) error {
+	if failure.KindOf(err) != failure.Transient {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, leaderLimit)
+	defer cancel()
+	brokers, _ := c.admin.ApiVersions(ctx) // of those that answer
+	for _, b := range brokers.Sorted() {
+		for _, key := range []kmsg.Key{kmsg.DescribeProducers, kmsg.DescribeTransactions, kmsg.ListTransactions} {
+			if _, known := b.KeyMaxVersion(key.Int16()); b.Err == nil && !known {
+				return failure.New(failure.Cluster, "Kafka has it since 3.0", err, "broker %d does not know the request %s, which tells who holds readers back", b.NodeID, key.Name())
+			}
+		}
+	}
+	return err
 }
 
 // producing is what the leaders say of producers with an open transaction.
 func (c *Cluster) producing(ctx context.Context, topic string, partitions []int32) ([]kadm.DescribedProducer, error) {
+	limited, cancel := context.WithTimeout(ctx, leaderLimit)
+	defer cancel()
 	asked := kadm.TopicsSet{}
 	asked.Add(topic, partitions...)
 	var open []kadm.DescribedProducer
-	err := persist(ctx, func() error {
+	err := persist(limited, func() error {
 		open = nil
-		described, err := c.admin.DescribeProducers(ctx, asked)
+		described, err := c.admin.DescribeProducers(limited, asked)
 		if err != nil {
 			return err
 		}
@@ -78,7 +101,7 @@ func (c *Cluster) producing(ctx context.Context, topic string, partitions []int3
 		return nil, failure.New(failure.Cluster, "to name whose transaction is open in a topic takes READ on it: grant it with kafka-acls.sh", err, "ask the leaders of topic %s for its producers", topic)
 	}
 	if err != nil {
-		return nil, c.failed(err, "ask the leaders of topic %s for its producers", topic)
+		return nil, c.old(ctx, c.failed(err, "ask the leaders of topic %s for its producers", topic))
 	}
 	slices.SortStableFunc(open, func(a, b kadm.DescribedProducer) int {
 		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.CurrentTxnStartOffset, b.CurrentTxnStartOffset))
@@ -86,19 +109,21 @@ func (c *Cluster) producing(ctx context.Context, topic string, partitions []int3
 	return open, nil
 }
 
-// owners finds the transactional ids of the producers among ids; among all that the program may describe, if there are none.
+// owners finds the transactional ids of the producers among ids; among all that the program may describe and brokers tell of, if there are none.
 func (c *Cluster) owners(ctx context.Context, holds []engine.Hold, ids []string) (err error) {
 	if len(holds) == 0 {
 		return nil
 	}
-	if len(ids) == 0 {
-		if ids, err = c.idsOf(ctx, holds); err != nil || len(ids) == 0 {
+	all, untold := len(ids) == 0, error(nil)
+	if all {
+		ids, untold = c.idsOf(ctx, holds)
+	}
+	var known map[string]OpenTxn
+	if len(ids) > 0 {
+		if known, err = c.Transactions(ctx, ids); err != nil && !all {
 			return err
 		}
-	}
-	known, err := c.Transactions(ctx, ids)
-	if err != nil {
-		return err
+		untold = cmp.Or(untold, err)
 	}
 	for i := range holds {
 		for id, t := range known {
@@ -106,42 +131,53 @@ func (c *Cluster) owners(ctx context.Context, holds []engine.Hold, ids []string)
 				holds[i].Owner = &engine.Owner{ID: id, TxnState: engine.TxnState{State: t.State, ProducerID: t.Producer, Epoch: t.Epoch}, Since: t.Since, Timeout: t.Timeout}
 			}
 		}
+		if holds[i].Owner == nil {
+			holds[i].Untold = untold
+		}
 	}
 	return nil
 }
 
-// idsOf asks all brokers for the transactional ids of producers.
+// idsOf asks all brokers for the transactional ids of producers. The error says which have not answered; the others have.
 func (c *Cluster) idsOf(ctx context.Context, holds []engine.Hold) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, leaderLimit)
+	defer cancel()
 	var producers []int64
 	for _, h := range holds {
 		producers = append(producers, h.Producer)
 	}
 	listed, err := c.admin.ListTransactions(ctx, producers, nil)
-	if err != nil {
-		return nil, c.failed(err, "list the transactional ids of producers")
-	}
 	var ids []string
 	for _, t := range listed {
 		if slices.Contains(producers, t.ProducerID) { // an old broker lists all
 			ids = append(ids, t.TxnID)
 		}
 	}
-	return ids, nil
+	return ids, unheard(err)
 }
 
-// GroupHolds are the open transactions that write offsets, of any group: which one they write is not told.
-func (c *Cluster) GroupHolds(ctx context.Context) ([]engine.Hold, error) {
+// unheard names the brokers that did not answer what all were asked, nil if all did.
+func unheard(err error) error {
+	var some *kadm.ShardErrors
+	if !errors.As(err, &some) {
+		return err
+	}
+	var texts []string
+	for _, s := range some.Errs {
+		texts = append(texts, fmt.Sprintf("broker %d at %s:%d does not tell: %v", s.Broker.NodeID, s.Broker.Host, s.Broker.Port, s.Err))
+	}
+	return errors.New(strings.Join(texts, "; "))
+}
+
+// OffsetsPlace is where the offsets of a group are; nil: the program may not know.
+func (c *Cluster) OffsetsPlace(ctx context.Context, group string) ([]engine.Held, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	n, err := c.groupPartitions(ctx)
-	if err != nil {
+	if err != nil || n == 0 {
 		return nil, err
 	}
-	ids := make([]int32, n)
-	for i := range ids {
-		ids[i] = int32(i)
-	}
-	return c.Holds(ctx, GroupsTopic, ids)
+	return []engine.Held{{Topic: GroupsTopic, Partition: groupPartition(group, n)}}, nil
 }
 
 // groupPartitions is in how many partitions the offsets of groups are; 0: the program may not know.
@@ -177,7 +213,7 @@ func (c *Cluster) unstable(ctx context.Context, cause error, group string, ids [
 	what := fmt.Sprintf("the marker of group %s was not readable within %v", group, after.Round(time.Second))
 	const wait = "stop what holds it, or wait until the broker aborts it for its age"
 	for range 2 { // one that has ended between the two answers is none
-		open, err := c.writers(ctx, group)
+		open, err := c.writers(ctx, group, ids)
 		switch {
 		case err != nil:
 			return failure.New(failure.Transient, wait, cause, "%s, since a transaction that writes it has not ended; which one is not known (%v)", what, err)
@@ -194,11 +230,6 @@ func (c *Cluster) unstable(ctx context.Context, cause error, group string, ids [
 	}
 	kind, by := failure.Transient, "which one is not told: it may also be an open one that the program may not see"
 	holds, err := c.endedHolds(ctx, group, ids)
-	if err == nil && len(holds) > 0 { // one that ends between two answers has lost nothing
-		before := holds
-		holds, err = c.endedHolds(ctx, group, ids)
-		holds = slices.DeleteFunc(holds, func(h engine.Hold) bool { return !slices.ContainsFunc(before, h.Same) })
-	}
 	if err != nil {
 		by += fmt.Sprintf(" (%v)", err)
 	}
@@ -217,38 +248,58 @@ func (c *Cluster) unstable(ctx context.Context, cause error, group string, ids [
 
 // endedHolds are the transactions, with one of the ids if there are any, that still hold back where a group's offsets are, though they have ended.
 func (c *Cluster) endedHolds(ctx context.Context, group string, ids []string) ([]engine.Hold, error) {
-	n, err := c.groupPartitions(ctx)
-	if err != nil || n == 0 {
+	place, err := c.OffsetsPlace(ctx, group)
+	if err != nil || place == nil {
 		return nil, err
 	}
-	holds, err := c.Holds(ctx, GroupsTopic, []int32{groupPartition(group, n)}, ids...)
-	return slices.DeleteFunc(holds, func(h engine.Hold) bool { return h.Owner == nil || !h.Ended() }), err
-}
-
-// writers describes the open transactions that write where a group's offsets are, as far as they can be seen.
-func (c *Cluster) writers(ctx context.Context, group string) ([]string, error) {
-	n, err := c.groupPartitions(ctx)
-	if err != nil || n == 0 {
-		return nil, err
-	}
-	listed, err := c.admin.ListTransactions(ctx, nil, []string{"Ongoing", "PrepareCommit", "PrepareAbort"})
-	if err != nil || len(listed) == 0 {
-		return nil, err
-	}
-	described, err := c.admin.DescribeTransactions(ctx, listed.TransactionalIDs()...)
+	ended := func(h engine.Hold) bool { return h.Owner != nil && h.Ended() }
+	held, err := engine.HeldBack(ctx, c, place, ended, ids...)
 	if err != nil {
 		return nil, err
 	}
+	return slices.DeleteFunc(held[0].Holds, func(h engine.Hold) bool { return !ended(h) }), held[0].Denied
+}
+
+// writers describes the open transactions that write where a group's offsets are, as far as they can be seen: those with one of the ids, for which nobody
+// but their coordinators is asked, or if there are none, all.
+func (c *Cluster) writers(ctx context.Context, group string, ids []string) ([]string, error) {
+	n, err := c.groupPartitions(ctx)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	place := groupPartition(group, n)
+	if len(ids) > 0 {
+		if found, err := c.writersAmong(ctx, place, ids); err != nil || len(found) > 0 {
+			return found, err
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, leaderLimit)
+	defer cancel()
+	listed, err := c.admin.ListTransactions(limited, nil, []string{"Ongoing", "PrepareCommit", "PrepareAbort"})
+	untold := unheard(err) // what the others tell of may be what is looked for
+	if len(listed) == 0 {
+		return nil, untold
+	}
+	found, err := c.writersAmong(ctx, place, listed.TransactionalIDs())
+	if len(found) > 0 {
+		return found, nil
+	}
+	return nil, cmp.Or(untold, err)
+}
+
+// writersAmong describes those of the transactions that are open and write to a partition of the groups' offsets.
+func (c *Cluster) writersAmong(ctx context.Context, place int32, ids []string) ([]string, error) {
+	described, err := c.admin.DescribeTransactions(ctx, ids...)
 	var found []string
 	for _, d := range described.Sorted() {
-		if _, ok := d.Topics[GroupsTopic][groupPartition(group, n)]; !ok {
+		if _, ok := d.Topics[GroupsTopic][place]; !ok {
 			continue
 		}
 		since, timeout := time.UnixMilli(d.StartTimestamp), time.Duration(d.TimeoutMillis)*time.Millisecond
 		found = append(found, fmt.Sprintf("transactional id %s, producer %d, epoch %d, %s, open since %s, aborted after %v, in %v",
 			d.TxnID, d.ProducerID, d.ProducerEpoch, d.State, since.UTC().Format(time.RFC3339), timeout, max(0, time.Until(since.Add(timeout))).Round(time.Second)))
 	}
-	return found, nil
+	return found, unheard(err)
 }
 
 // EndHold writes the end marker of a transaction in the partition that h names, which is what its coordinator does and a broker has lost. The

@@ -2,13 +2,17 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"github.com/eoc-lang/eoc/internal/faultproxy"
 	"github.com/eoc-lang/eoc/internal/kafkatest"
@@ -21,9 +25,7 @@ func TestHolds(t *testing.T) {
 	each(t, func(t *testing.T, b *bed) {
 		b.Produce(t, b.out, kafkatest.Record{Partition: 1, Value: []byte("before")})
 		x := b.OpenTxn(t, b.ids[0], b.out, kafkatest.Record{Partition: 1, Value: []byte("a")})
-		held, err := engine.Behind(b.ctx, b.cluster, []string{b.out})
-		b.must(err)
-		b.must(engine.Blame(b.ctx, b.cluster, held))
+		held := b.held()
 		if len(held) != 1 || held[0].Partition != 1 || held[0].Stable != 1 || held[0].End != 2 || len(held[0].Holds) != 1 {
 			t.Fatalf("held back is %+v", held)
 		}
@@ -31,7 +33,7 @@ func TestHolds(t *testing.T) {
 		if h.First != 1 || h.Owner == nil || h.Owner.ID != b.ids[0] || time.Since(h.Last) > testTimeout || h.Owner.State != "Ongoing" || time.Since(h.Owner.Since) > testTimeout || h.Owner.Timeout != 40*time.Second {
 			t.Errorf("it is held back by %v %+v", h, h.Owner)
 		}
-		if h.Ended() {
+		if h.Ended() || h.Hangs() {
 			t.Errorf("an open transaction is taken for one that has ended: %v", h)
 		}
 		b.must(x.Commit(b.ctx))
@@ -48,9 +50,7 @@ func TestOwnHoldsNeedNoOtherBroker(t *testing.T) {
 	b.OpenTxn(t, b.ids[1], b.out, kafkatest.Record{Partition: 1, Value: []byte("a")})
 	b.OpenTxn(t, b.out+"-stranger", b.out, kafkatest.Record{Partition: 1, Value: []byte("b")})
 	proxy.Arm(faultproxy.Fault{Key: kmsg.ListTransactions, Do: faultproxy.Drop, Count: -1})
-	held, err := engine.Behind(b.ctx, b.cluster, []string{b.out})
-	b.must(err)
-	b.must(engine.Blame(b.ctx, b.cluster, held, b.ids[:]...))
+	held := b.held(b.ids[:]...)
 	if len(held) != 1 || len(held[0].Holds) != 2 {
 		t.Fatalf("held back is %+v", held)
 	}
@@ -59,7 +59,103 @@ func TestOwnHoldsNeedNoOtherBroker(t *testing.T) {
 	}
 }
 
-// The marker that a broker has lost is written in its place. The one of a transaction that its producer has left behind is refused.
+// held is what holds readers of the output back.
+func (b *bed) held(ids ...string) []engine.Held {
+	b.t.Helper()
+	held, err := engine.Behind(b.ctx, b.cluster, []string{b.out})
+	b.must(err)
+	held, err = engine.HeldBack(b.ctx, b.cluster, held, engine.Hold.Ended, ids...)
+	b.must(err)
+	return held
+}
+
+// Of three brokers one does not answer. Whose the pipeline's own transactions are is found all the same, without asking it if only they are asked for; of
+// others it is said which broker may know it, and nobody takes them for ended.
+func TestSilentBroker(t *testing.T) {
+	b, fake := newFakeBed(t, kfake.NumBrokers(3))
+	silent := (fake.CoordinatorFor(b.ids[0]) + 1) % 3
+	stranger := ""
+	for i := 0; stranger == "" || fake.CoordinatorFor(stranger) != silent; i++ {
+		stranger = fmt.Sprint(b.out, "-stranger-", i)
+	}
+	b.OpenTxn(t, b.ids[0], b.out, kafkatest.Record{Partition: 0, Value: []byte("a")})
+	b.OpenTxn(t, stranger, b.out, kafkatest.Record{Partition: 1, Value: []byte("b")})
+	open, err := b.cluster.Transactions(b.ctx, []string{stranger})
+	b.must(err)
+	asked := 0
+	fake.ControlKey(kmsg.ListTransactions.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		fake.KeepControl()
+		if asked++; fake.CurrentNode() == silent {
+			return nil, errors.New("it breaks the connection"), true
+		}
+		list := req.(*kmsg.ListTransactionsRequest) // the embedded broker would tell of all, wherever their coordinator is
+		list.ProducerIDFilters = slices.DeleteFunc(list.ProducerIDFilters, func(id int64) bool { return id == open[stranger].Producer })
+		return nil, nil, false
+	})
+	for _, own := range []bool{true, false} {
+		var ids []string
+		if own {
+			ids = b.ids[:1]
+		}
+		held := b.held(ids...)
+		if len(held) != 2 || len(held[0].Holds) != 1 || len(held[1].Holds) != 1 || (asked == 0) != own {
+			t.Fatalf("own %t: asked %d times, held back is %+v", own, asked, held)
+		}
+		slices.SortFunc(held, func(x, y engine.Held) int { return int(x.Partition - y.Partition) })
+		mine, other := held[0].Holds[0], held[1].Holds[0]
+		if mine.Owner == nil || mine.Owner.ID != b.ids[0] || mine.Untold != nil || mine.Ended() || other.Owner != nil || (other.Untold != nil) == own {
+			t.Errorf("own %t: they are %v and %v", own, mine, other)
+		}
+		if want := fmt.Sprintf("whose it is is not known (broker %d at 127.0.0.1:", silent); !own && (other.Ended() || !strings.Contains(other.String(), want)) {
+			t.Errorf("of a broker that may know it is said: %v", other)
+		}
+	}
+}
+
+// Brokers that are too old to tell who holds readers back say so by what they list among their requests. That is no failure that passes: who starts is
+// told as if the right to ask was missing.
+func TestOldBroker(t *testing.T) {
+	for _, key := range []kmsg.Key{kmsg.DescribeProducers, kmsg.DescribeTransactions} {
+		t.Run(key.Name(), func(t *testing.T) {
+			old := kversion.Stable()
+			old.SetMaxKeyVersion(key.Int16(), -1)
+			b, _ := newFakeBed(t, kfake.MaxVersions(old))
+			b.OpenTxn(t, b.ids[0], b.out, kafkatest.Record{Partition: 0, Value: []byte("a")})
+			held := b.held(b.ids[:]...)
+			if len(held) != 1 || held[0].Stable != 0 || held[0].End != 1 || len(held[0].Holds) > 0 {
+				t.Fatalf("held back is %+v", held)
+			}
+			wantKind(t, held[0].Denied, failure.Cluster, "broker 0 does not know the request "+key.Name(), "Kafka has it since 3.0")
+		})
+	}
+	t.Run("refused", func(t *testing.T) {
+		b, proxy := newFakeBedBehind(t)
+		b.OpenTxn(t, b.ids[0], b.out, kafkatest.Record{Partition: 0, Value: []byte("a")})
+		proxy.Arm(faultproxy.Fault{Key: kmsg.DescribeProducers, Count: -1, Do: faultproxy.Answer, Answer: func(r *faultproxy.Request) kmsg.Response {
+			body, err := r.Body()
+			b.must(err)
+			answer := body.ResponseKind().(*kmsg.DescribeProducersResponse)
+			for _, topic := range body.(*kmsg.DescribeProducersRequest).Topics {
+				of := kmsg.NewDescribeProducersResponseTopic()
+				of.Topic = topic.Topic
+				for _, id := range topic.Partitions {
+					p := kmsg.NewDescribeProducersResponseTopicPartition()
+					p.Partition, p.ErrorCode = id, kerr.UnsupportedVersion.Code
+					of.Partitions = append(of.Partitions, p)
+				}
+				answer.Topics = append(answer.Topics, of)
+			}
+			return answer
+		}})
+		held := b.held(b.ids[:]...)
+		if len(held) != 1 {
+			t.Fatalf("held back is %+v", held)
+		}
+		wantKind(t, held[0].Denied, failure.Cluster, "UNSUPPORTED_VERSION")
+	})
+}
+
+// The end marker that a broker has lost is written in its place. The one of a transaction that its producer has left behind is refused.
 func TestEndHold(t *testing.T) {
 	for name, commit := range map[string]bool{"commit": true, "abort": false} {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +258,9 @@ func TestLostMarkerOfTheGroup(t *testing.T) {
 	wantKind(t, err, failure.Transient) // it is of somebody else
 	_, _, err = c.Beside(b.ids[:]).Look(b.ctx, b.group)
 	wantKind(t, err, failure.Cluster, "KAFKA-20734", "txn repair", GroupsTopic, two.Producer()[:strings.Index(two.Producer(), "/")])
-	holds, err := c.GroupHolds(b.ctx)
+	place, err := c.OffsetsPlace(b.ctx, b.group)
+	b.must(err)
+	holds, err := c.Holds(b.ctx, GroupsTopic, []int32{place[0].Partition})
 	b.must(err)
 	holds = slices.DeleteFunc(holds, func(h engine.Hold) bool { return !h.Ended() }) // the stranger's
 	if len(holds) != 1 {

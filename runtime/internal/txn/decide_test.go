@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eoc-lang/eoc/internal/faultproxy"
 	"github.com/eoc-lang/eoc/internal/kafkatest"
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
@@ -110,6 +111,25 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 	p.ask(failure.State, settings.TxnCommit, "--yes", "there is no state in")
 	if files, err := os.ReadDir(p.cfg.Settings.StateDir); err != nil || len(files) > 0 {
 		t.Errorf("it has made %v (%v)", files, err)
+	}
+}
+
+// What is said of the pipeline's own transactions takes their coordinators, and no answer of brokers that have nothing to do with them.
+func TestListNeedsNoOtherBroker(t *testing.T) {
+	p := newPipe(t, brokers.Broker(t, 2), fmt.Sprintf("alone-%d", time.Now().UnixNano()))
+	p.open()
+	p.prepare("a")
+	proxy := faultproxy.Start(t, p.Addr)
+	const listTransactions faultproxy.Key = 66 // all brokers have to answer it
+	proxy.Arm(faultproxy.Fault{Key: listTransactions, Do: faultproxy.Drop, Count: -1})
+	p.cfg.Settings.Brokers = []string{proxy.Addr()}
+	for _, open := range []bool{true, false} {
+		if !open {
+			p.commit()
+		}
+		if r := p.list(); (len(r.Held) == 2) != open || open && (r.Held[0].Fate != "open" || r.Held[0].TransactionalID != p.ids()[1]) {
+			t.Errorf("open %t: %+v", open, r)
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
@@ -111,74 +110,45 @@ func (s *sight) ask(ctx context.Context) error {
 	return s.holds(ctx)
 }
 
-// settleLimit is how long an ended transaction may still hold readers back until that is a fault: its end markers are on their way.
-const settleLimit = time.Second
-
-// holds finds what holds readers back. What looks ended is looked at again for a while: a running program ends transactions all the time.
+// holds finds what holds readers back: in the sinks' partitions, and where the group's offsets are, which says which of them it is.
 func (s *sight) holds(ctx context.Context) error {
 	mine := engine.Own(s.setup)
-	for deadline := time.Now().Add(settleLimit); ; {
-		if err := s.holdsNow(ctx, mine); err != nil {
-			return err
-		}
-		lost := slices.ContainsFunc(s.held, func(h held) bool { return h.fate != open })
-		if !lost || time.Now().After(deadline) {
-			return nil
-		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-func (s *sight) holdsNow(ctx context.Context, mine engine.Owned) error {
 	all, err := engine.Behind(ctx, s.cluster, s.Spec.Outputs())
-	if err == nil {
-		err = engine.Blame(ctx, s.cluster, all)
-	}
 	if err != nil {
 		return err
 	}
-	before := s.held
-	s.held, s.blind, s.suspicion = nil, nil, nil
-	add := func(h engine.Hold, offsets int64) {
-		if !mine.Has(h) {
-			return
-		}
-		x := held{Hold: h, offsets: offsets}
-		x.fate, x.why = s.judge(h)
-		// One that was not there a moment ago has just ended.
-		if x.fate != open && before != nil && !slices.ContainsFunc(before, func(b held) bool { return same(b.Hold, h) }) {
-			x.fate, x.why = open, "it is being ended"
-		}
-		s.held = append(s.held, x)
-	}
-	for _, h := range all {
-		if h.Denied != nil {
-			s.blind = append(s.blind, h.Denied)
-			s.suspicion = append(s.suspicion, h)
-		}
-		for _, x := range h.Holds {
-			add(x, h.End-x.First)
-		}
-	}
-	offsets, err := s.cluster.GroupHolds(ctx)
-	if err != nil && failure.KindOf(err) == failure.Transient {
+	place, err := s.cluster.OffsetsPlace(ctx, s.setup.Group)
+	switch {
+	case err != nil && failure.KindOf(err) == failure.Transient:
 		return err
-	}
-	if err != nil && s.unread != nil {
+	case err != nil && s.unread != nil: // the right is missing, and what holds the marker is wanted
 		s.blind = append(s.blind, err)
 	}
-	for _, x := range offsets {
-		add(x, 0)
+	if all, err = mine.HeldBack(ctx, s.cluster, append(all, place...)); err != nil {
+		return err
+	}
+	for _, h := range all {
+		offsets := h.Topic == kafka.GroupsTopic
+		switch {
+		case h.Denied != nil && !offsets:
+			s.blind = append(s.blind, h.Denied)
+			s.suspicion = append(s.suspicion, h)
+		case h.Denied != nil && s.unread != nil:
+			s.blind = append(s.blind, h.Denied)
+		}
+		for _, x := range h.Holds {
+			if !mine.Has(x) {
+				continue
+			}
+			one := held{Hold: x}
+			if !offsets {
+				one.offsets = h.End - x.First
+			}
+			one.fate, one.why = s.judge(x)
+			s.held = append(s.held, one)
+		}
 	}
 	return nil
-}
-
-func same(a, b engine.Hold) bool {
-	return a.Topic == b.Topic && a.Partition == b.Partition && a.Producer == b.Producer && a.Epoch == b.Epoch && a.First == b.First
 }
 
 // undecided says that a transaction is that of the newest checkpoint, which is not confirmed.

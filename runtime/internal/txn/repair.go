@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
-	"github.com/eoc-lang/eoc/runtime/internal/kafka"
 	"github.com/eoc-lang/eoc/runtime/internal/state"
 )
 
@@ -57,7 +56,7 @@ func repair(ctx context.Context, cfg Config) error {
 // end writes the end markers of transactions, and waits until that shows.
 func (s *sight) end(ctx context.Context, all []held) error {
 	for _, h := range all {
-		still, err := holding(ctx, s.cluster, h)
+		still, err := s.holding(ctx, h)
 		if err != nil {
 			return err
 		}
@@ -136,7 +135,7 @@ func (s *sight) settled(ctx context.Context, ended []held) error {
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		var left []held
 		for _, h := range ended {
-			still, err := holding(ctx, s.cluster, h)
+			still, err := s.holding(ctx, h)
 			if err != nil {
 				return err
 			}
@@ -158,17 +157,10 @@ func (s *sight) settled(ctx context.Context, ended []held) error {
 	}
 }
 
-func holding(ctx context.Context, c *kafka.Cluster, h held) (bool, error) {
-	now, err := c.Holds(ctx, h.Topic, []int32{h.Partition})
-	if err != nil {
-		return false, err
-	}
-	for _, x := range now {
-		if same(x, h.Hold) {
-			return true, nil
-		}
-	}
-	return false, nil
+// holding says whether a transaction still holds its partition back.
+func (s *sight) holding(ctx context.Context, h held) (bool, error) {
+	now, err := s.cluster.Holds(ctx, h.Topic, []int32{h.Partition}, s.ids...)
+	return slices.ContainsFunc(now, h.Same), err
 }
 
 func who(h held) string { return fmt.Sprintf("producer id %d, epoch %d", h.Producer, h.Epoch) }

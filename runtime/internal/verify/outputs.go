@@ -168,12 +168,12 @@ func (a *auditor) extent(ctx context.Context, topic string, partitions int32) (f
 func (a *auditor) reaches(ctx context.Context, o *output, ends map[int32]int64) error {
 	part := []int32{o.Partition}
 	for began := time.Now(); ends[o.Partition] < o.Next; {
-		holders, err := a.cluster.Holders(ctx, o.Topic, part)
+		held, err := a.holder(ctx, o)
 		if err != nil {
 			return err
 		}
-		if h, held := holders[o.Partition]; held && !o.own[h.Producer] || time.Since(began) > settleLimit {
-			return a.short(ctx, o, ends[o.Partition], h, held)
+		if len(held.Holds) > 0 && !o.own[held.Holds[0].Producer] || time.Since(began) > settleLimit {
+			return a.short(ctx, o, ends[o.Partition], held)
 		}
 		const pause = 100 * time.Millisecond
 		select {
@@ -190,8 +190,20 @@ func (a *auditor) reaches(ctx context.Context, o *output, ends map[int32]int64) 
 	return nil
 }
 
+// holder is what holds readers of the partition back, if anything does.
+func (a *auditor) holder(ctx context.Context, o *output) (engine.Held, error) {
+	all, err := engine.BehindIn(ctx, a.cluster, o.Topic, []int32{o.Partition})
+	if err == nil {
+		all, err = engine.HeldBack(ctx, a.cluster, all, engine.Hold.Ended)
+	}
+	if err != nil || len(all) == 0 {
+		return engine.Held{}, err
+	}
+	return all[0], nil
+}
+
 // short says why a reader does not get as far as the account goes.
-func (a *auditor) short(ctx context.Context, o *output, end int64, h kafka.Holder, held bool) error {
+func (a *auditor) short(ctx context.Context, o *output, end int64, held engine.Held) error {
 	high, err := a.cluster.Offsets(ctx, o.Topic, []int32{o.Partition}, engine.OffsetAt{Kind: engine.End})
 	if err != nil {
 		return err
@@ -201,13 +213,20 @@ func (a *auditor) short(ctx context.Context, o *output, end int64, h kafka.Holde
 			"the partition ends at offset %d, and records of committed transactions were acknowledged up to %d: they are gone", high[o.Partition], o.Next-1)
 		return nil
 	}
-	switch {
-	case !held:
-		o.sink.unknown("run it again", "readers of committed records get no further than offset %d, and the checkpoint has records up to %d; what holds them is gone by now", end, o.Next-1)
+	const short = "readers of committed records get no further than offset %d, and the checkpoint has records up to %d; "
+	if held.Denied != nil {
+		o.sink.unknown("grant READ on the topic, if that is the reason", short+"the cluster does not tell what holds them: %v", end, o.Next-1, held.Denied)
+		return nil
+	}
+	if len(held.Holds) == 0 {
+		o.sink.unknown("run it again", short+"what holds them is gone by now", end, o.Next-1)
+		return nil
+	}
+	switch h := held.Holds[0]; {
 	case o.own[h.Producer] && h.First < o.Next:
-		o.sink.differs(engine.RepairHelp, "records of a committed transaction cannot be read from offset %d on: its end marker is missing (%v), and %d offsets wait behind it", h.First, h.Hold, h.Behind)
+		o.sink.differs(engine.RepairHelp, "records of a committed transaction cannot be read from offset %d on: its end marker is missing (%v), and %d offsets wait behind it", h.First, h, held.End-h.First)
 	default:
-		o.sink.unknown("wait until it ends; `PROGRAM doctor` says whether it hangs", "an open transaction of somebody else (%v) holds readers of committed records back at offset %d, and the checkpoint has records up to %d", h.Hold, h.First, o.Next-1)
+		o.sink.unknown("wait until it ends; `PROGRAM doctor` says whether it hangs", "an open transaction of somebody else (%v) holds readers of committed records back at offset %d, and the checkpoint has records up to %d", h, h.First, o.Next-1)
 	}
 	return nil
 }
