@@ -73,7 +73,7 @@ func (r *run) replace(t testing.TB, paused *program.Process, later bool) *progra
 	t.Helper()
 	paused.Freeze(t)
 	before := r.state
-	r.state = filepath.Join(t.TempDir(), "state")
+	r.state = filepath.Join(r.place(t), "state")
 	if err := os.CopyFS(r.state, os.DirFS(before)); err != nil {
 		t.Fatal(err)
 	}

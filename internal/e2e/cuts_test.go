@@ -15,6 +15,12 @@ import (
 // https://kafka.apache.org/protocol#protocol_api_keys. Produce, Fetch, ListOffsets, Metadata, InitProducerId, EndTxn, TxnOffsetCommit.
 var requests = []faultproxy.Key{0, 1, 2, 3, 22, 26, 28}
 
+// Those of them that a program makes seldom, since they are for what changes seldom.
+const (
+	listOffsets faultproxy.Key = 2
+	metadata    faultproxy.Key = 3
+)
+
 // requestsV1 are those that only version 1 of transactions has: AddPartitionsToTxn, AddOffsetsToTxn.
 var requestsV1 = []faultproxy.Key{24, 25}
 

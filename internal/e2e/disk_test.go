@@ -41,7 +41,7 @@ func TestDiskFull(t *testing.T) {
 }
 
 // fillUp makes a file as large as the file system lets it become.
-func fillUp(t *testing.T, path string) {
+func fillUp(t testing.TB, path string) {
 	t.Helper()
 	f, err := os.Create(path)
 	if err != nil {

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ type run struct {
 	*pipeline
 	binary      string
 	state       string
+	disk        string // a file system for the state and its copies, "" for that of all temporary files
 	parallelism int
 	interval    time.Duration
 	more        []string // environment of what is asked of the program beside its run
@@ -53,6 +55,19 @@ func newRun(t testing.TB, p *pipeline, mode program.Mode, parallelism int, l *lo
 	r.follow(t)
 	r.feeder = newFeeder(t, p, l)
 	return r
+}
+
+// place is a new directory where a state may be.
+func (r *run) place(t testing.TB) string {
+	t.Helper()
+	if r.disk == "" {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp(r.disk, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // follow follows what the program writes, from the beginning.

@@ -5,16 +5,21 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/eoc-lang/eoc/internal/kafkatest"
 )
 
+// soakSites are those of a long soak: each has a broker or a cluster of its own.
+func soakSites() []site {
+	return []site{{name: "V1", version: 1, own: true}, {name: "V2", version: 2, own: true}, {name: "three nodes", own: true, nodes: true}}
+}
+
 // TestSoak lets pipelines suffer random faults for a while, and judges each at its end. The faults of each site are a function of the seed; how
-// many episodes there are depends on the time. EO_SOAK says how long each site goes on, without it 20 s; EO_SEED
-// repeats a run; EO_SOAK_RECORD names a file for the record.
+// many episodes there are depends on the time. EO_SOAK says how long each site goes on, without it 20 s, and at least until one pipeline is judged;
+// EO_SEED repeats a run; EO_SOAK_RECORD names a file for the record.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	const short, shortFaults, longFaults = 20 * time.Second, 10, 50
@@ -26,7 +31,7 @@ func TestSoak(t *testing.T) {
 			t.Fatalf("EO_SOAK=%s: want a duration, for example 10m", text)
 		}
 		faults = longFaults
-		sites = []site{{name: "V1", version: 1, own: true}, {name: "V2", version: 2, own: true}, {name: "V2, three nodes", version: 2, own: true, nodes: true}}
+		sites = soakSites()
 	}
 	seed := seed(t)
 	places := make([]place, len(sites))
@@ -39,7 +44,6 @@ func TestSoak(t *testing.T) {
 	l := newLedger(seed, length, sites)
 	fmt.Println(l.line())
 	over := make(chan struct{})
-	var begun atomic.Int32 // sites: -run may name one
 	go func() {
 		for tick := time.NewTicker(10 * time.Second); ; {
 			select {
@@ -51,18 +55,21 @@ func TestSoak(t *testing.T) {
 		}
 	}()
 	t.Run("sites", func(t *testing.T) {
+		// Subtests that are parallel would wait for their turn among all tests of the package, while the time goes by.
+		var all sync.WaitGroup
 		for i, s := range sites {
-			t.Run(s.name, func(t *testing.T) {
-				t.Parallel()
-				begun.Add(1)
-				s.soak(t, places[i], l, faults)
+			all.Go(func() {
+				t.Run(s.name, func(t *testing.T) { s.soak(t, places[i], l, faults) })
 			})
 		}
+		all.Wait()
 	})
 	close(over)
 	fmt.Println(l.line())
-	if !t.Failed() && (l.total(judged) < int(begun.Load()) || l.total(atPoint, atMoment) == 0) {
-		t.Errorf("%d pipelines were judged and %d programs killed: that says nothing", l.total(judged), l.total(atPoint, atMoment))
+	if !t.Failed() {
+		if lacks := l.lacks(); lacks != "" {
+			t.Errorf("that says nothing: %s", lacks)
+		}
 	}
 	if path := os.Getenv("EO_SOAK_RECORD"); path != "" {
 		if err := os.WriteFile(path, []byte(l.record()), 0o644); err != nil {
@@ -81,7 +88,7 @@ type place struct {
 func (s site) prepare(t *testing.T) place {
 	switch {
 	case s.nodes:
-		c := brokers.Cluster(t, s.version)
+		c := brokers.Cluster(t, 2)
 		return place{c.All, c}
 	case s.own:
 		return place{kafkatest.Start(t, kafkatest.Options{TransactionVersion: s.version, Settings: brokers.Settings}), nil}
@@ -95,11 +102,16 @@ const farthest = 10_000
 // soak runs one episode after the other, at least one, until the time is over or one fails. If -run names episodes it ends behind them.
 func (s site) soak(t *testing.T, on place, l *ledger, faults int) {
 	ran := 0
+	defer l.at(s, "")
 	for began, n := time.Now(), 0; n <= farthest && (ran == 0 || time.Since(began) < l.length); n++ {
 		e := planEpisode(l.seed, s, n, faults)
 		before := ran
-		good := t.Run(fmt.Sprintf("%d-%s", n, e.example), func(t *testing.T) {
+		good := t.Run(e.name(), func(t *testing.T) {
 			ran++
+			l.at(s, e.name()+" begins")
+			if on.cluster != nil {
+				on.cluster.SetTransactionVersion(t, e.version)
+			}
 			newSoaker(t, e, s, on, l).episode(t, e)
 		})
 		if !good || ran > 0 && ran == before {

@@ -28,12 +28,14 @@ type fault struct {
 	pieces, results int
 	moment          time.Duration
 
-	request  int  // of cut: which of requests
-	answered bool // of cut: the broker carries it out
-	later    bool // of replace: the paused program wakes up when its successor has gone on
-	victim   role // of killNode and stopNode
-	pick     int  // where there is a choice: which source, which node
-	records  int  // of foreign, held and grow: how many
+	request  string // of cut and of what disturbs: the kind of request, by its name in Kafka's protocol
+	answered bool   // of cut and stuck: the broker carries it out
+	starts   bool   // of what disturbs: it is a request of a start, else of a program that runs
+	dies     bool   // ″: the program is killed while the request is on its way, and started again
+	later    bool   // of replace: the paused program wakes up when its successor has gone on
+	victim   role   // of killNode, stopNode and freeze
+	pick     int    // where there is a choice: which source, which node
+	records  int    // of foreign, held and grow: how many
 }
 
 // faultKind is what goes wrong.
@@ -48,6 +50,12 @@ const (
 	second   faultKind = "second"    // a second copy on the same state
 	expire   faultKind = "expire"    // the broker aborts what is open, as after the transaction's timeout
 	cut      faultKind = "cut"       // a connection, at a request
+	late     faultKind = "late"      // a request that its sender has given up reaches the broker later
+	repeat   faultKind = "repeat"    // a request reaches the broker at once, and later once more
+	delay    faultKind = "delay"     // a request is held up, and with it what comes behind it on its connection
+	stuck    faultKind = "stuck"     // a request gets no answer, on a connection that stays
+	freeze   faultKind = "freeze"    // a broker: SIGSTOP, and SIGCONT before anybody's patience is at its end
+	full     faultKind = "full"      // the file system of the state
 	restart  faultKind = "restart"   // the broker, in order, when nothing is under way
 	killNode faultKind = "kill-node" // one of three
 	stopNode faultKind = "stop-node" // one of three, in order
@@ -55,6 +63,11 @@ const (
 	held     faultKind = "held"      // one that stays open for a while, and is aborted
 	grow     faultKind = "grow"      // a further partition of a source
 )
+
+// kinds are all of them, in the order in which they are drawn.
+func kinds() []faultKind {
+	return []faultKind{stop, hurry, pause, replace, second, expire, cut, late, repeat, delay, stuck, freeze, full, restart, killNode, stopNode, foreign, held, grow, kill}
+}
 
 // role is what a node is to the pipeline.
 type role string
@@ -89,19 +102,22 @@ func (f fault) String() string {
 // site is where a soak goes on, and what can go wrong there.
 type site struct {
 	name    string
-	version int
-	own     bool // the broker is the soak's own: connections to it are cut, and it is restarted
+	version int  // of transactions; 0: of one pipeline 2, of the next 1
+	own     bool // the broker is the soak's own: it is restarted, and hangs
 	nodes   bool // it is a cluster of three, whose nodes are killed and stopped one by one
 }
 
 // weights say how often what goes wrong, in a thousand.
 func (s site) weights() map[faultKind]int {
-	w := map[faultKind]int{stop: 60, hurry: 30, pause: 30, replace: 30, second: 20, expire: 30, foreign: 30, held: 20, grow: 10}
+	w := map[faultKind]int{
+		stop: 50, hurry: 30, pause: 20, replace: 25, second: 10, expire: 30, foreign: 25, held: 15, grow: 10,
+		cut: 40, late: 30, repeat: 20, delay: 20, stuck: 12, full: 12,
+	}
 	switch {
 	case s.nodes:
-		w[cut], w[killNode], w[stopNode] = 60, 120, 30
+		w[killNode], w[stopNode], w[freeze] = 90, 20, 10
 	case s.own:
-		w[cut], w[restart] = 60, 8
+		w[restart], w[freeze] = 8, 6
 	}
 	w[kill] = 1000
 	for kind, n := range w {
@@ -114,9 +130,19 @@ func (s site) weights() map[faultKind]int {
 
 // episode is one pipeline of a soak, from its first start until it is judged.
 type episode struct {
+	number  int
 	example string
+	version int    // of transactions
 	load    uint64 // seed of its input
 	faults  []fault
+}
+
+// name is that of its test.
+func (e episode) name() string { return fmt.Sprintf("%d-%s", e.number, e.example) }
+
+// fills says whether the disk gets full, so that the state has to be on one of its own.
+func (e episode) fills() bool {
+	return slices.ContainsFunc(e.faults, func(f fault) bool { return f.kind == full })
 }
 
 // examples are the pipelines of a soak.
@@ -128,8 +154,11 @@ func planEpisode(seed uint64, s site, n, faults int) episode {
 	if s.nodes {
 		nodes = 3
 	}
+	if s.version == 0 {
+		s.version = 2 - n%2
+	}
 	rng := rand.New(rand.NewPCG(seed, uint64(n)<<16|uint64(nodes)<<8|uint64(s.version)))
-	e := episode{example: examples()[rng.IntN(len(examples()))], load: rng.Uint64()}
+	e := episode{number: n, example: examples()[rng.IntN(len(examples()))], version: s.version, load: rng.Uint64()}
 	for range 1 + rng.IntN(2) { // what comes once in the life of a state
 		f := s.life(rng)
 		f.kind, f.point, f.pass, f.results = kill, firstPoints[rng.IntN(len(firstPoints))], 1, 20
@@ -158,7 +187,7 @@ func (s site) draw(rng *rand.Rand) []fault {
 	weights := s.weights()
 	left := rng.IntN(1000)
 	f := s.life(rng)
-	for _, kind := range []faultKind{stop, hurry, pause, replace, second, expire, cut, restart, killNode, stopNode, foreign, held, grow, kill} {
+	for _, kind := range kinds() {
 		if left -= weights[kind]; left < 0 {
 			f.kind = kind
 			break
@@ -176,9 +205,22 @@ func (s site) draw(rng *rand.Rand) []fault {
 	case replace:
 		f.results, f.later = 1+rng.IntN(60), rng.IntN(2) == 0
 	case cut:
-		f.results, f.request, f.answered = 1+rng.IntN(30), rng.IntN(len(s.requests())), rng.IntN(2) == 0
+		f.results, f.request, f.answered = 1+rng.IntN(30), one(rng, s.requests()).Name(), rng.IntN(2) == 0
+	case late, repeat, delay, stuck:
+		return s.disturbed(rng, f)
+	case freeze:
+		longest := 3000
+		if s.nodes {
+			longest = 6000 // the others take a node for gone after 4 s
+		}
+		f.moment = time.Duration(500+rng.IntN(longest-500)) * time.Millisecond
+		if f.results = 1 + rng.IntN(60); s.nodes {
+			f.victim, f.pick = one(rng, roles()), rng.IntN(6)
+		}
+	case full:
+		f.results, f.pieces = 1+rng.IntN(60), 10+rng.IntN(30)
 	case killNode, stopNode:
-		f.results, f.victim, f.pick = 1+rng.IntN(60), roles()[rng.IntN(len(roles()))], rng.IntN(6)
+		f.results, f.victim, f.pick = 1+rng.IntN(60), one(rng, roles()), rng.IntN(6)
 	case foreign, held:
 		f.pick, f.records, f.pieces = rng.IntN(2), 1+rng.IntN(50), 1+rng.IntN(20)
 	case grow:
@@ -193,6 +235,30 @@ func (s site) requests() []faultproxy.Key {
 		return slices.Concat(requests, requestsV1)
 	}
 	return requests
+}
+
+func one[T any](rng *rand.Rand, of []T) T { return of[rng.IntN(len(of))] }
+
+// disturbed makes a request that is late, repeated, held up or never answered.
+func (s site) disturbed(rng *rand.Rand, f fault) []fault {
+	f.results, f.pieces, f.answered = 1+rng.IntN(40), 1+rng.IntN(20), rng.IntN(2) == 0
+	f.dies = rng.IntN(2) == 0
+	if f.kind == stuck { // a program that lives notices it after 10 s: few do
+		f.dies = rng.IntN(4) > 0
+	}
+	if f.starts = rng.IntN(3) == 0; !f.starts {
+		f.request = one(rng, s.protocol()).Name()
+		return []fault{f}
+	}
+	f.request = one(rng, requestsOfStart).Name()
+	before := s.life(rng) // leaves a transaction that the start has to end
+	before.kind, before.point, before.pass, before.results = kill, "after-store", 1+rng.IntN(3), 20+rng.IntN(40)
+	return []fault{before, f}
+}
+
+// protocol are those requests on which it depends whether results are there once: they are made all the time.
+func (s site) protocol() []faultproxy.Key {
+	return slices.DeleteFunc(slices.Clone(s.requests()), func(k faultproxy.Key) bool { return k == listOffsets || k == metadata })
 }
 
 // killed makes a kill: half of them at a random moment, half at a crash point, of which some are reached only by what the death
@@ -232,19 +298,23 @@ func killed(rng *rand.Rand, f fault) []fault {
 	return []fault{f}
 }
 
-// TestSoakIsItsSeed: the same seed makes the same faults, whatever was made before, and another one others. Every kind of fault and every crash
-// point comes.
+// TestSoakIsItsSeed: the same seed makes the same faults, whatever was made before, and another one others. Every kind of fault, every request at
+// which there are some, and every crash point comes.
 func TestSoakIsItsSeed(t *testing.T) {
-	sites := []site{{version: 1, own: true}, {version: 2, own: true}, {version: 2, own: true, nodes: true}}
-	const seed, episodes, faults = 42, 20, 60
-	kinds, points := map[faultKind]bool{}, map[string]bool{}
+	sites := soakSites()
+	const seed, episodes, faults = 42, 40, 60
+	seen, points, disturbed := map[faultKind]bool{}, map[string]bool{}, map[faultKind]map[string]bool{}
 	var all []episode
 	for n := range episodes {
 		for _, s := range sites {
 			e := planEpisode(seed, s, n, faults)
 			all = append(all, e)
 			for _, f := range e.faults {
-				kinds[f.kind], points[f.point] = true, true
+				seen[f.kind], points[f.point] = true, true
+				if disturbed[f.kind] == nil {
+					disturbed[f.kind] = map[string]bool{}
+				}
+				disturbed[f.kind][f.request] = true
 			}
 		}
 	}
@@ -265,9 +335,22 @@ func TestSoakIsItsSeed(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []faultKind{kill, stop, hurry, pause, replace, second, expire, cut, restart, killNode, stopNode, foreign, held, grow} {
-		if !kinds[kind] {
+	for _, kind := range kinds() {
+		if !seen[kind] {
 			t.Errorf("no fault of kind %s in %d episodes", kind, len(all))
+		}
+	}
+	v1 := site{version: 1}
+	for kind, requests := range map[faultKind][]faultproxy.Key{
+		cut: v1.requests(), late: v1.protocol(), repeat: v1.protocol(), delay: v1.protocol(), stuck: v1.protocol(),
+	} {
+		if kind != cut {
+			requests = slices.Concat(requests, requestsOfStart)
+		}
+		for _, key := range requests {
+			if !disturbed[kind][key.Name()] {
+				t.Errorf("no fault of kind %s at a request %s in %d episodes", kind, key.Name(), len(all))
+			}
 		}
 	}
 	for _, p := range slices.Concat(firstPoints, checkpointPoints, preparedPoints, commitPoints, dropPoints, startPoints, restorePoints) {

@@ -5,6 +5,8 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/eoc-lang/eoc/internal/e2e/program"
+	"github.com/eoc-lang/eoc/internal/faultdisk"
 	"github.com/eoc-lang/eoc/internal/faultproxy"
 	"github.com/eoc-lang/eoc/internal/kafkatest"
 	"github.com/eoc-lang/eoc/internal/reference"
@@ -29,7 +32,7 @@ type soaker struct {
 	*run
 	site    site
 	cluster *kafkatest.Cluster // of a site with nodes
-	proxy   *faultproxy.Proxy  // between the program and brokers that are the soak's own
+	proxy   *faultproxy.Proxy  // between the program and the brokers
 	ledger  *ledger
 	alive   *program.Process // nil if it is dead
 }
@@ -39,9 +42,15 @@ func newSoaker(t testing.TB, e episode, s site, on place, l *ledger) *soaker {
 	p := newPipeline(t, e.example, patient(example(t, e.example)), on.broker)
 	r := newRun(t, p, failpoints, 1, newLoad(p.graph, e.load, soakRecords*(len(e.faults)+reserve), soakStep))
 	k := &soaker{run: r, site: s, cluster: on.cluster, ledger: l}
-	if s.own {
-		k.proxy = faultproxy.Start(t, strings.Split(on.broker.Addr, ",")...)
-		r.env = []string{"EO_BROKERS=" + strings.Join(k.proxy.Addrs, ",")}
+	k.site.version = e.version
+	k.proxy = faultproxy.Start(t, strings.Split(on.broker.Addr, ",")...)
+	r.env = []string{"EO_BROKERS=" + strings.Join(k.proxy.Addrs, ",")}
+	if e.fills() {
+		var err error
+		if r.disk, err = faultdisk.Mount(t, "size=128m"); err != nil {
+			t.Logf("the disk does not get full here: %v", err)
+		}
+		r.state = filepath.Join(r.place(t), "state")
 	}
 	return k
 }
@@ -56,9 +65,11 @@ func (s *soaker) episode(t testing.TB, e episode) {
 	})
 	for i, f := range e.faults {
 		so = append(so, fmt.Sprintf("%3d %v", i, f))
+		s.ledger.at(s.site, fmt.Sprintf("%s at fault %d of %d", e.name(), i+1, len(e.faults)))
 		s.feeder.phase(s.feeder.left() / (len(e.faults) - i + reserve))
 		s.suffer(t, f)
 	}
+	s.ledger.at(s.site, e.name()+" comes to its end")
 	s.end(t)
 }
 
@@ -81,7 +92,13 @@ func (s *soaker) suffer(t testing.TB, f fault) {
 		s.more(t, 1)
 	case replace:
 		s.running(t, f)
+		before := s.state
 		s.alive = s.run.replace(t, s.alive, f.later)
+		if s.disk != "" && s.state != before { // it has no room for each copy
+			if err := os.RemoveAll(before); err != nil {
+				t.Fatal(err)
+			}
+		}
 	case second:
 		s.running(t, f)
 		exits(t, s.start(t), 4, s.state)
@@ -97,8 +114,17 @@ func (s *soaker) suffer(t testing.TB, f fault) {
 		if f.answered {
 			deed = faultproxy.Lose
 		}
-		awaitFault(t, s.alive, s.proxy.Arm(faultproxy.Fault{Key: s.site.requests()[f.request], Do: deed}))
+		awaitFault(t, s.alive, s.proxy.Arm(faultproxy.Fault{Key: f.key(t), Do: deed}))
 		s.more(t, f.results)
+	case late, repeat, delay, stuck:
+		s.disturb(t, f)
+	case freeze:
+		s.freeze(t, f)
+	case full:
+		if s.disk == "" { // nobody but root may mount one
+			return
+		}
+		s.full(t, f)
 	case restart:
 		s.running(t, f)
 		s.restart(t)

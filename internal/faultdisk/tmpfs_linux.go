@@ -1,6 +1,7 @@
 package faultdisk
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/eoc-lang/eoc/internal/skip"
@@ -10,16 +11,26 @@ import (
 // Tmpfs mounts a small file system for the test, with options such as size=4m. Who may not skips the test.
 func Tmpfs(t testing.TB, options string) string {
 	t.Helper()
+	dir, err := Mount(t, options)
+	if err != nil {
+		skip.Loudly(t, "a real file system that is full or cannot be written is not tried: %v", err)
+	}
+	return dir
+}
+
+// Mount is Tmpfs for tests that can do without.
+func Mount(t testing.TB, options string) (string, error) {
+	t.Helper()
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
-		skip.Loudly(t, "a real file system that is full or cannot be written is not tried: mounting one needs root: %v", err)
+		return "", fmt.Errorf("mounting one needs root: %w", err)
 	}
 	t.Cleanup(func() {
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
 	})
-	return dir
+	return dir, nil
 }
 
 // ReadOnly mounts a file system of Tmpfs anew, so that nobody may write there.

@@ -1,14 +1,19 @@
 package kafkatest
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // nodes is how many nodes a cluster has: one can be missing, and min.insync.replicas still be kept.
@@ -153,6 +158,59 @@ func (c *Cluster) GroupCoordinator(t testing.TB, group string) *Broker {
 		found := kadm.NewClient(c.All.client).FindGroupCoordinators(call(t), group)[group]
 		return found.NodeID, found.Err
 	})
+}
+
+// SetTransactionVersion sets the feature transaction.version, and waits until every node goes by it.
+func (c *Cluster) SetTransactionVersion(t testing.TB, version int) {
+	t.Helper()
+	const (
+		feature   = "transaction.version"
+		downgrade = 2 // of UpgradeType: one that loses nothing
+		pause     = 50 * time.Millisecond
+	)
+	request, update := kmsg.NewPtrUpdateFeaturesRequest(), kmsg.NewUpdateFeaturesRequestFeatureUpdate()
+	update.Feature, update.MaxVersionLevel, update.UpgradeType = feature, int16(version), downgrade
+	request.FeatureUpdates = append(request.FeatureUpdates, update)
+	answer, err := request.RequestWith(call(t), c.All.client)
+	if err == nil {
+		err = kerr.ErrorForCode(answer.ErrorCode)
+		for _, result := range answer.Results {
+			err = errors.Join(err, kerr.ErrorForCode(result.ErrorCode))
+		}
+	}
+	if err != nil {
+		t.Fatalf("set %s to %d: %v", feature, version, err)
+	}
+	for _, n := range c.Nodes {
+		for ctx := call(t); ; time.Sleep(pause) {
+			versions, err := n.apiVersions(ctx)
+			if err == nil && slices.ContainsFunc(versions.FinalizedFeatures, func(f kmsg.ApiVersionsResponseFinalizedFeature) bool {
+				return f.Name == feature && f.MaxVersionLevel == int16(version)
+			}) {
+				break
+			}
+			if ctx.Err() != nil {
+				t.Fatalf("broker %d does not go by %s %d: %v", n.Pid(), feature, version, err)
+			}
+		}
+	}
+}
+
+// apiVersions asks the node what it offers.
+func (b *Broker) apiVersions(ctx context.Context) (*kmsg.ApiVersionsResponse, error) {
+	client, err := kgo.NewClient(b.seeds())
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	request := kmsg.NewPtrApiVersionsRequest()
+	request.ClientSoftwareName, request.ClientSoftwareVersion = "eoc", "1"
+	answer, err := client.SeedBrokers()[0].Request(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	versions := answer.(*kmsg.ApiVersionsResponse)
+	return versions, kerr.ErrorForCode(versions.ErrorCode)
 }
 
 // find asks until the answer is a node. While a node fails over there is none for a moment.
