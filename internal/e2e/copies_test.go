@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eoc-lang/eoc/internal/crashpoint"
 	"github.com/eoc-lang/eoc/internal/e2e/program"
 )
 
@@ -63,6 +65,82 @@ func TestPauseMatrix(t *testing.T) {
 				}
 			}
 			r.complete(t, current)
+		})
+	}
+}
+
+// takeover is a pause of a program in its start, in which another one takes over.
+type takeover struct {
+	occasion
+	later bool // it wakes up when the other one has gone on, else at once
+}
+
+// takeovers are two at each point of a start in `make matrix`, and some of them in `make test`. Each schedule is that of a pipeline.
+func takeovers(rng *rand.Rand, all bool) [][]takeover {
+	if !all {
+		return [][]takeover{{
+			{ofStart(rng, "startup-before-marker-0"), true}, {ofStart(rng, "startup-before-end-txn"), false}, {ofStart(rng, "startup-after-fence"), true},
+		}}
+	}
+	var pauses []takeover
+	for _, point := range pointsOfStart() {
+		pauses = append(pauses, takeover{ofStart(rng, point), true}, takeover{ofStart(rng, point), false})
+	}
+	return deal(rng, pauses, func(p takeover) occasion { return p.occasion })
+}
+
+// TestEveryPauseIsScheduled holds what TestPauseMatrix and TestStartPauseMatrix do against the points that there are.
+func TestEveryPauseIsScheduled(t *testing.T) {
+	scheduled := phases(true)
+	ways := map[string]int{}
+	for _, pauses := range takeovers(rand.New(rand.NewPCG(1, 1)), true) {
+		for i, p := range pauses {
+			if i > 0 == slices.Contains(firstPoints, p.point) {
+				t.Errorf("%v is number %d of a pipeline's pauses", p.occasion, i)
+			}
+			way := 1
+			if p.later {
+				way = 2
+			}
+			ways[p.point] |= way
+		}
+	}
+	for point, both := range ways {
+		if both != 1|2 {
+			t.Errorf("at %s a program wakes up in one way alone", point)
+		}
+		scheduled = append(scheduled, point)
+	}
+	points := crashpoint.All()
+	slices.Sort(points)
+	slices.Sort(scheduled)
+	if !slices.Equal(points, scheduled) {
+		t.Errorf("programs are paused at\n%q, the points are\n%q", scheduled, points)
+	}
+}
+
+// TestStartPauseMatrix is TestPauseMatrix for programs that are paused in their start. EO_MATRIX=1 does so at every point of one.
+func TestStartPauseMatrix(t *testing.T) {
+	t.Parallel()
+	for version := 1; version <= 2; version++ {
+		t.Run(fmt.Sprint("V", version), func(t *testing.T) {
+			t.Parallel()
+			seed := seed(t)
+			for i, pauses := range takeovers(rand.New(rand.NewPCG(seed, 6)), os.Getenv("EO_MATRIX") == "1") {
+				p := newPipeline(t, "orders", patient(example(t, "orders")), brokers.Broker(t, version))
+				r := newRun(t, p, failpoints, 2, makeLoad(p.graph, seed+uint64(i), 2000*(len(pauses)+1)))
+				share := r.feeder.left() / (len(pauses) + 1)
+				var current *program.Process
+				for _, pause := range pauses {
+					if current != nil {
+						current.Kill(t)
+					}
+					t.Logf("pipeline %d: %v, awake later: %v", i, pause.occasion, pause.later)
+					r.feeder.phase(share)
+					current = r.replace(t, r.haltThere(t, pause.occasion, debug), pause.later)
+				}
+				r.complete(t, current)
+			}
 		})
 	}
 }
@@ -164,6 +242,71 @@ func TestOldStateIsRefused(t *testing.T) {
 	r.finish(t)
 }
 
+// TestDamagedState starts a program on a state of which a disk has kept the beginning alone, and on one with bytes that are others. It is refused, and both ways out that are
+// named lead on: a copy of the directory, with which nothing is missing or doubled, and --fresh, which keeps the damaged file and makes all results once more.
+func TestDamagedState(t *testing.T) {
+	t.Parallel()
+	r := newCase(t, "orders", 2)
+	file := filepath.Join(r.state, "state.db")
+	damage := func(how func(data []byte) []byte) {
+		t.Helper()
+		data, err := os.ReadFile(file)
+		if err == nil {
+			err = os.WriteFile(file, how(data), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // a start changes nothing about it
+			exits(t, r.start(t), 5, "state file "+file+" is damaged", "put back a copy of the state directory", "--fresh")
+		}
+	}
+	r.feeder.phase(r.feeder.left() / 2)
+	p := r.start(t)
+	r.awaitMore(t, p, 50)
+	r.stop(t, p)
+	backup := filepath.Join(t.TempDir(), "backup")
+	if err := os.CopyFS(backup, os.DirFS(r.state)); err != nil {
+		t.Fatal(err)
+	}
+	meta := 2 * os.Getpagesize() // bbolt's two pages that say where everything is
+	damage(func(data []byte) []byte { return data[:meta+os.Getpagesize()] })
+	if err := os.RemoveAll(r.state); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(r.state, os.DirFS(backup)); err != nil {
+		t.Fatal(err)
+	}
+	r.finish(t)
+
+	damage(func(data []byte) []byte {
+		const every = 64
+		for i := meta; i < len(data); i += every {
+			data[i] ^= 1
+		}
+		return data
+	})
+	p = r.start(t, "EO_FRESH=true")
+	r.expectTwice()
+	r.await(t, p)
+	r.stop(t, p)
+	r.broker.AwaitSettled(t, r.outputs()...)
+	if d := r.compare(t); d != "" {
+		t.Error(d)
+	}
+	if kept, err := filepath.Glob(file + ".damaged-*"); err != nil || len(kept) != 1 {
+		t.Errorf("the damaged file is kept as %q (%v)", kept, err)
+	}
+}
+
+// expectTwice expects each result twice.
+func (r *run) expectTwice() {
+	for sink, outputs := range r.want.Sinks {
+		r.want.Sinks[sink] = append(outputs, outputs...)
+	}
+	r.want.DeadLetters = append(r.want.DeadLetters, r.want.DeadLetters...)
+}
+
 // TestFreshBeginsAnew: --fresh makes all results once more, and says so before.
 func TestFreshBeginsAnew(t *testing.T) {
 	t.Parallel()
@@ -173,10 +316,7 @@ func TestFreshBeginsAnew(t *testing.T) {
 	r.await(t, p)
 	r.stop(t, p)
 	p = r.start(t, "EO_FRESH=true")
-	for sink, outputs := range r.want.Sinks {
-		r.want.Sinks[sink] = append(outputs, outputs...)
-	}
-	r.want.DeadLetters = append(r.want.DeadLetters, r.want.DeadLetters...)
+	r.expectTwice()
 	r.await(t, p)
 	r.stop(t, p)
 	r.broker.AwaitSettled(t, r.outputs()...)

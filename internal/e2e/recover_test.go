@@ -114,7 +114,7 @@ func TestEveryStartStepIsScheduled(t *testing.T) {
 		scheduled = append(scheduled, s.point)
 	}
 	slices.Sort(scheduled)
-	want := slices.Concat(firstPoints, commitPoints, dropPoints, startPoints, restorePoints)
+	want := pointsOfStart()
 	slices.Sort(want)
 	if got := slices.Compact(scheduled); !slices.Equal(got, want) {
 		t.Errorf("starts die at\n%q, their points are\n%q", got, want)

@@ -88,9 +88,7 @@ func (r *run) lives(t testing.TB, deaths []death) {
 	next := r.feeder.shares(len(deaths) + 1)
 	for i, d := range deaths {
 		if d.abort {
-			for _, id := range r.transactionalIDs() {
-				r.broker.Fence(t, id)
-			}
+			r.abort(t)
 		}
 		next()
 		if d.point == "" {
@@ -98,6 +96,14 @@ func (r *run) lives(t testing.TB, deaths []death) {
 		} else {
 			r.dieAt(t, i, d)
 		}
+	}
+}
+
+// abort aborts what a death has left, as the broker does when a transaction's timeout has passed.
+func (r *run) abort(t testing.TB) {
+	t.Helper()
+	for _, id := range r.transactionalIDs() {
+		r.broker.Fence(t, id)
 	}
 }
 

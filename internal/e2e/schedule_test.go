@@ -87,6 +87,66 @@ func everyPoint(stateless bool, shift int, pass func() int) []death {
 	return deaths
 }
 
+// occasion is a crash point at which a program is stopped and something happens to it.
+type occasion struct {
+	point string
+	pass  int
+	left  death // how it died before, if the point is of a start that finds what that has left
+	abort bool  // and the broker has aborted that
+}
+
+func (m occasion) String() string {
+	text := fmt.Sprintf("%s:%d", m.point, m.pass)
+	if m.left.point != "" {
+		text += ", behind " + m.left.String()
+	}
+	if m.abort {
+		text += ", which was aborted"
+	}
+	return text
+}
+
+// groupsOfStart are the points that are passed in starts alone, by what they need.
+func groupsOfStart() [][]string {
+	return [][]string{firstPoints, commitPoints, dropPoints, startPoints, restorePoints}
+}
+
+func pointsOfStart() []string { return slices.Concat(groupsOfStart()...) }
+
+// ofStart is an occasion at a point of a start.
+func ofStart(rng *rand.Rand, point string) occasion {
+	m := occasion{point: point, pass: 1}
+	switch {
+	case slices.Contains(commitPoints, point):
+		m.left = death{point: preparedPoints[rng.IntN(len(preparedPoints))], pass: 1 + rng.IntN(3)}
+	case slices.Contains(dropPoints, point):
+		m.left, m.abort = death{point: "after-store", pass: 1 + rng.IntN(3)}, true
+	case !slices.Contains(firstPoints, point):
+		m.pass += rng.IntN(2) // there are two transactional ids
+	}
+	return m
+}
+
+// deal makes schedules of what is to happen in starts, each for a pipeline of its own: a pipeline's first start is there once, so each schedule
+// begins with an occasion of that one.
+func deal[T any](rng *rand.Rand, all []T, when func(T) occasion) [][]T {
+	var schedules [][]T
+	var others []T
+	for _, x := range all {
+		if slices.Contains(firstPoints, when(x).point) {
+			schedules = append(schedules, []T{x})
+		} else {
+			others = append(others, x)
+		}
+	}
+	rng.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+	for i, x := range others {
+		s := &schedules[i%len(schedules)]
+		*s = append(*s, x)
+	}
+	return schedules
+}
+
 // randomMoments is n deaths at random moments.
 func randomMoments(rng *rand.Rand, n int) []death {
 	deaths := make([]death, n)
