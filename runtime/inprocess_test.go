@@ -24,7 +24,7 @@ import (
 )
 
 // patience bounds every wait of a test for a pipeline.
-const patience = 3 * time.Minute
+const patience = 10 * time.Minute
 
 // shop is an embedded broker within this process, and a place for state.
 type shop struct {

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Who cannot write what was asked for says so, and exits with 2, whichever verb it is.
@@ -35,7 +34,7 @@ func TestFullDevice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		cmd := exec.CommandContext(ctx, "eoc", strings.Fields(args)...)
 		var said bytes.Buffer
 		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, full, &said

@@ -26,7 +26,7 @@ import (
 )
 
 // deadline is how long anything may take that takes a moment on an idle machine.
-const deadline = 2 * time.Minute
+const deadline = 5 * time.Minute
 
 const example = "../../examples/orders.eo"
 

@@ -23,7 +23,7 @@ import (
 )
 
 // limit is how long a test waits for anything.
-const limit = 2 * time.Minute
+const limit = 5 * time.Minute
 
 // browsers are the names under which systems install Chromium.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "headless-shell"}
