@@ -1,8 +1,11 @@
 package codegen
 
 import (
+	"slices"
+
 	"github.com/dave/jennifer/jen"
 	"github.com/eoc-lang/eoc/internal/ir"
+	"github.com/eoc-lang/eoc/planner"
 )
 
 // windowKey is the key of the present row: the bytes of one string, else its parts one behind the other
@@ -59,10 +62,14 @@ func keyCodec(t ir.Type) string {
 // closed window, "" if nobody reads them.
 func (w *window) readKeys(c *chain, live columns) string {
 	by := w.op.By
+	rejects := slices.ContainsFunc(w.op.Aggregates, planner.CanOverflow) // what is refused has its key
 	if w.plainKey() {
 		w.keyName = c.locals.take(unexported(by[0].Name))
 		c.columns[0] = name(w.keyName)
-		return pick(live[0], w.keyName, "")
+		return pick(live[0] || rejects, w.keyName, "")
+	}
+	if len(by) > 0 {
+		w.keyName = "key"
 	}
 	var names []jen.Code
 	used := false
@@ -77,9 +84,8 @@ func (w *window) readKeys(c *chain, live columns) string {
 		names = append(names, jen.Id(n))
 	}
 	if !used {
-		return ""
+		return pick(rejects, w.keyName, "")
 	}
-	w.keyName = "key"
 	c.add(jen.List(names...).Op(":=").Id(w.readKey).Call(jen.Id(w.keyName)))
 	return w.keyName
 }

@@ -43,9 +43,6 @@ func liveness(g *planner.Graph) map[*planner.Node]columns {
 				use.addAll(reads(n, e.To, live[e.To]))
 			}
 		}
-		if w, ok := n.Op.(*planner.Window); ok && slices.ContainsFunc(w.Aggregates, planner.CanOverflow) {
-			use = all(n.Row)
-		}
 		live[n] = use
 	}
 	return live

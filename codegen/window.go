@@ -195,8 +195,12 @@ func (w *window) printClose(f *jen.File) {
 	c.columns[at+1] = name("w").dot("End")
 	state := false
 	for i, a := range w.aggregates {
-		if live[at+2+i] {
+		switch {
+		case live[at+2+i]:
 			c.columns[at+2+i] = a.result(c)
+			state = true
+		case planner.CanOverflow(a.Aggregate): // whether it fits is judged all the same
+			c.add(jen.Id("_").Op("=").Add(a.result(c).code))
 			state = true
 		}
 	}
