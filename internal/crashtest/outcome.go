@@ -22,7 +22,7 @@ type output struct {
 	id      string // of the sink or dead-letter topic in the graph
 	deliver dsl.Delivery
 	dead    bool     // its records are dead letters
-	ordered bool     // the results of a key stand in the order of their windows
+	ordered bool     // the records of a key stand in the order of their windows
 	inexact []string // fields of float sums, whose last digits depend on the order of rows
 }
 

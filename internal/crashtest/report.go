@@ -104,9 +104,9 @@ func (t *test) stateless() bool {
 	return !slices.ContainsFunc(t.Graph.Nodes, func(n *planner.Node) bool { _, ok := n.Op.(*planner.Window); return ok })
 }
 
-// judgedOrder reports whether the results of a key have to stand in the order of their windows: where none may come twice.
+// judgedOrder reports whether the records of a key have to stand in the order of their windows: where none may come twice.
 func judgedOrder(n *planner.Node, sink *planner.Sink) bool {
-	return judge.Windowed(n) && sink.Deliver == planner.DeliverExactlyOnce
+	return sink.Deliver == planner.DeliverExactlyOnce && judge.Ordered(n)
 }
 
 // command repeats just one case.

@@ -122,11 +122,11 @@ func (p *pipeline) written(topic string) string {
 	return topic
 }
 
-// judgeOrder checks that the results of a key stand in the order of their windows, within the partition of the key.
+// judgeOrder checks that the records of a key stand in the order of their windows, within the partition of the key, where they have to.
 func (r *run) judgeOrder(t testing.TB) {
 	t.Helper()
 	for _, n := range r.graph.Nodes {
-		if _, ok := n.Op.(*planner.Sink); !ok || !judge.Windowed(n) {
+		if _, ok := n.Op.(*planner.Sink); !ok || !judge.Ordered(n) {
 			continue
 		}
 		var records []judge.Record

@@ -5,13 +5,11 @@ package judge
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/eoc-lang/eoc/internal/reference"
-	"github.com/eoc-lang/eoc/planner"
 )
 
 // Record is a record of a topic, as a reader of committed records sees it.
@@ -96,31 +94,4 @@ func counter(text string, written func(string) string) (reference.Counter, error
 	return reference.Counter{
 		Operator: parts[0], Name: parts[1], Topic: written(parts[2][:max(slash, 0)]), Partition: int32(id),
 	}, err
-}
-
-// Order tells the first result of a key that stands behind one of a later window, within the partition of the key; "" if
-// there is none. The records are those of a topic, sorted by partition and offset.
-func Order(records []Record) string {
-	type place struct {
-		partition int32
-		key       string
-	}
-	newest := map[place]time.Time{}
-	for _, rec := range records {
-		at := place{rec.Partition, string(rec.Key)}
-		if before := newest[at]; rec.Key != nil && rec.Time.Before(before) {
-			return fmt.Sprintf("partition %d: key %q: the result at offset %d is of %v, behind one of %v", rec.Partition, rec.Key, rec.Offset, rec.Time, before)
-		}
-		newest[at] = rec.Time
-	}
-	return ""
-}
-
-// Windowed reports whether the rows of n are results of a window.
-func Windowed(n *planner.Node) bool {
-	return slices.ContainsFunc(n.In, func(from *planner.Node) bool {
-		leads := slices.ContainsFunc(from.Out, func(e planner.Edge) bool { return e.To == n && e.Kind == planner.Rows })
-		_, is := from.Op.(*planner.Window)
-		return leads && (is || Windowed(from))
-	})
 }
