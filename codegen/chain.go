@@ -172,7 +172,7 @@ func (c *chain) share(targets []planner.Edge) {
 	}
 	for _, e := range targets {
 		if r := c.program.targetType(e.To); r != c.whole && count[r] > 1 {
-			v := c.locals.take(variable(r))
+			v := c.locals.take(c.program.variable(r))
 			c.add(jen.Id(v).Op(":=").Add(c.present().literal(r)))
 			c.whole, c.wholeName = r, v
 			return

@@ -23,6 +23,16 @@ func (s scope) take(name string) string {
 	return s.unique(name, func(n string) bool { return token.IsKeyword(n) || predeclared[n] })
 }
 
+// takeBeside is take in the middle of a function whose scope is inner: no variable that is there, or comes, hides the name.
+func (s scope) takeBeside(inner scope, name string) string {
+	dealt := s.take(name)
+	for inner[dealt] {
+		dealt = s.take(name)
+	}
+	inner[dealt] = true
+	return dealt
+}
+
 // member deals the name of a field or method, which stands behind a dot.
 func (s scope) member(name string) string { return s.unique(name, token.IsKeyword) }
 

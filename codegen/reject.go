@@ -30,11 +30,12 @@ func (w *window) rejectAggregate(clause *jen.Statement) *jen.Statement {
 // rejectRow refuses the present result: a clause behind the aggregate fails. Clauses that take the same row
 // share the method.
 func (c *chain) rejectRow(clause *jen.Statement, at present) *jen.Statement {
-	r := c.window.rejectedAs(at.row)
+	r := c.rejectedAs(at.row)
 	return jen.Id("p").Dot(r.method).Call(clause, jen.Id("w"), at.literal(r.record))
 }
 
-func (w *window) rejectedAs(row ir.Row) *rejected {
+func (c *chain) rejectedAs(row ir.Row) *rejected {
+	w := c.window
 	alike := func(x, y ir.Field) bool { return x.Name == y.Name && x.Type == y.Type }
 	for _, r := range w.rejected {
 		if slices.EqualFunc(r.row, row, alike) {
@@ -42,9 +43,10 @@ func (w *window) rejectedAs(row ir.Row) *rejected {
 		}
 	}
 	p, name := w.stream.program, w.stream.name
+	typeName := p.names.takeBeside(c.locals, unexported(name)+"Row")
 	r := &rejected{
 		row:    row,
-		record: newRecord(p.names.take(unexported(name)+"Row"), "result", row, all(row)),
+		record: newRecord(typeName, "result", row, all(row)),
 		method: p.members.member("reject" + exported(name) + "Row"),
 	}
 	w.rejected = append(w.rejected, r)

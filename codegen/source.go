@@ -36,7 +36,7 @@ func (p *program) addSource(n *planner.Node, op *planner.Source) {
 		panic(bugf("source %s uses %d fields, more than %d", n.ID, len(op.Used), maxFields))
 	}
 	if twin := p.twin(op); twin != nil {
-		s.record, s.newJSON, s.constants, s.recordVariable = twin.record, twin.newJSON, twin.constants, twin.recordVariable
+		s.record, s.newJSON, s.constants = twin.record, twin.newJSON, twin.constants
 		s.sharesType = true
 	} else {
 		s.nameType()
@@ -72,22 +72,24 @@ func (s *source) nameType() {
 	for _, f := range s.record.fields {
 		s.constants = append(s.constants, p.names.take(unexported(s.record.name)+f.name))
 	}
-	s.recordVariable = variable(s.record)
 }
 
 // variable is what a value of type r is called: by its first letter, or by its whole name if the
-// letter means something else.
-func variable(r *record) string {
+// letter means something else. It stands beside the receiver and the parameters of any function, and hides no
+// name of the package: so it is dealt when those are known.
+func (p *program) variable(r *record) string {
+	free := p.names.inner("p", "c", "in", "value")
 	n := unexported(r.name)
 	letter := string([]rune(n)[:1])
 	switch letter {
 	case "p", "c", "t", "b", "s", "w", "v", "r", "i", "x":
-		return newScope("value", "in").take(n)
+		return free.take(n)
 	}
-	return letter
+	return free.take(letter)
 }
 
 func (s *source) print(f *jen.File) {
+	s.recordVariable = s.program.variable(s.record)
 	if !s.sharesType {
 		s.printType(f)
 	}

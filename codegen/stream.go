@@ -102,7 +102,7 @@ func (s *stream) lateType() *record {
 
 func (s *stream) print(f *jen.File) {
 	p := s.program
-	v := variable(s.record)
+	v := p.variable(s.record)
 	c := &chain{code: &code{program: p, locals: p.names.inner("p", "in", v)}}
 	c.columns = s.record.columns(s.row, v)
 	c.row, c.whole, c.wholeName = s.row, s.record, v
