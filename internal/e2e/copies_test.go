@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -224,7 +225,8 @@ func (r *run) survives(t testing.TB, p *program.Process) (exit program.Exit, end
 	return exit, ended
 }
 
-// TestOldStateIsRefused puts an older copy of the state back: what came after it is committed and must not be doubled.
+// TestOldStateIsRefused puts an older copy of the state back: what came after it is committed and must not be doubled. A program that runs on the newest
+// one does not notice the start of the other.
 func TestOldStateIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newCase(t, "orders", 1)
@@ -234,10 +236,21 @@ func TestOldStateIsRefused(t *testing.T) {
 	if err := os.CopyFS(old, os.DirFS(r.state)); err != nil {
 		t.Fatal(err)
 	}
-	p = r.halfDone(t)
-	r.stop(t, p)
+	p = r.halfDone(t, debug)
 	r.state = old
-	exits(t, r.start(t), 5)
+	exits(t, r.start(t), 5, "older than the output")
+	r.state = newest
+	for range 3 { // both transactional ids are used again
+		before := checkpoints(p)
+		r.feeder.phase(r.feeder.left() / 4)
+		awaitCheckpoints(t, p, before+1)
+	}
+	r.stop(t, p)
+	if strings.Contains(p.Log(), "the pipeline cannot run") {
+		t.Errorf("the program that ran has noticed it; the end of its log:\n%s", p.Tail(20))
+	}
+	r.state = old
+	exits(t, r.start(t), 5, "older than the output")
 	r.state = newest
 	r.finish(t)
 }

@@ -21,6 +21,13 @@ func (s *Startup) see(m *Marker) {
 			return
 		}
 		s.stage = resolve
+	case glance:
+		if err := s.refuted(m); err != nil {
+			s.refuse(err)
+			return
+		}
+		s.stage = fenceOld
+		s.skipFence()
 	case look:
 		s.looked, s.marker = true, m
 		if s.set.Fresh {
@@ -73,8 +80,11 @@ func (s *Startup) decided(v verdict, err error) {
 // judge decides what became of the newest checkpoint's transaction. Its id is fenced, so that the answer holds for ever.
 func (s *Startup) judge(m *Marker) (verdict, error) {
 	n := s.set.Newest
+	if err := s.refuted(m); err != nil {
+		return unclear, err
+	}
 	if n.Number == 0 && !s.set.Confirmed {
-		return committed, s.judgeZero(m)
+		return committed, nil // its marker is there, or is written now
 	}
 	proved := s.pending() != nil && s.outcome == CommittedNow
 	switch {
@@ -82,12 +92,6 @@ func (s *Startup) judge(m *Marker) (verdict, error) {
 		return committed, nil // the group was deleted: its marker is written again
 	case m == nil:
 		return unclear, s.noMarker()
-	case m.Pipeline != n.Pipeline || m.Incarnation != n.Incarnation:
-		return unclear, s.stranger(m)
-	case m.Checkpoint > n.Number:
-		return unclear, s.outdated(m)
-	case m.Checkpoint == n.Number && s.otherProducer(m):
-		return unclear, s.twin(m)
 	case m.Checkpoint == n.Number:
 		return s.agree(committed, m)
 	case s.pending() != nil && !proved && s.set.Before != nil && m.Checkpoint == s.set.Before.Number:
@@ -106,17 +110,19 @@ func (s *Startup) otherProducer(m *Marker) bool {
 	return c.TransactionalID != "" && m.Producer != c.Producer() && (s.pending() != nil || m.Records != 0)
 }
 
-// judgeZero is judge for a checkpoint 0 whose marker may not have been written yet. What was in the group
-// when it was made may still be there.
-func (s *Startup) judgeZero(m *Marker) error {
+// refuted says that a marker shows the state not to be the newest. No later marker shows the contrary, so that it needs neither a fence nor a stable
+// read. As long as checkpoint 0 has not been marked, what was in the group when it was made may still be there.
+func (s *Startup) refuted(m *Marker) error {
 	n := s.set.Newest
 	switch {
-	case m == nil || sameMarker(m, n.Replaces):
+	case m == nil || n.Number == 0 && !s.set.Confirmed && sameMarker(m, n.Replaces):
 		return nil
 	case m.Pipeline != n.Pipeline || m.Incarnation != n.Incarnation:
 		return s.stranger(m)
-	case m.Checkpoint > 0:
+	case m.Checkpoint > n.Number:
 		return s.outdated(m)
+	case m.Checkpoint == n.Number && s.otherProducer(m):
+		return s.twin(m)
 	}
 	return nil
 }

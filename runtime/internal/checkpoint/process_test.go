@@ -129,6 +129,8 @@ func (w *world) startStep(p *process, m mutant, ghost bool) error {
 		return w.endUnconfirmed(p, step.Committable, m, ghost)
 	case Describe:
 		p.startup.Handle(Described{w.describe(idOf(step.ID))})
+	case Glance:
+		w.glance(p, m)
 	case ReadMarker:
 		w.readMarker(p, m)
 	case ResolveStart:
@@ -211,6 +213,15 @@ func (w *world) endUnconfirmed(p *process, c Committable, m mutant, ghost bool) 
 	}
 	p.startup.Handle(Ended{Undecided})
 	return nil
+}
+
+// glance answers the glance, which waits for nothing. From a mutant that does not refuse what a marker refutes it is hidden.
+func (w *world) glance(p *process, m mutant) {
+	if m.olderIsFine || m.markByNumber {
+		p.startup.Handle(MarkerIs{})
+		return
+	}
+	p.startup.Handle(MarkerIs{w.mark.marker()})
 }
 
 // readMarker answers a look. A mutant that decides wrongly sees, in the machine's place, the marker that would lead to its decision.

@@ -32,11 +32,12 @@ type Setup struct {
 // fails is the driver's: it tears down and begins with a new Startup, since every step may be repeated.
 //
 //	new state    look · resolve · save 0 · fence · open · look again · mark 0 · confirm 0 · run
-//	old state    fence the others · end the unconfirmed transaction · confirm or describe · fence its id · look ·
+//	old state    glance · fence the others · end the unconfirmed transaction · confirm or describe · fence its id · look ·
 //	             confirm or drop · adopt · fence new ids · open · look again · mark if it is missing · run
 //	--fresh      fence all · look · resolve · save 0 · open · look again · mark 0 · confirm 0 · run
 //
-// Looking is reading the marker. The look that a process runs from comes after it has taken all its ids (open): whoever commits
+// Looking is reading the marker. The glance is a look that does not wait and refuses only: a state that is not the newest is known by it
+// before a copy that runs is fenced. The look that a process runs from comes after it has taken all its ids (open): whoever commits
 // after that look must take the ids first, which fences this process; whoever committed before is seen. So two copies of a state can never both commit.
 type Startup struct {
 	set     Setup
@@ -56,6 +57,7 @@ type stage uint8
 
 const (
 	lookFirst stage = iota
+	glance
 	fenceOld
 	endTxn
 	confirmProved
@@ -106,6 +108,10 @@ func (s *Startup) begin() {
 	if c := s.pending(); c != nil {
 		s.fence = slices.DeleteFunc(s.fence, func(id string) bool { return id == c.TransactionalID })
 	}
+	if s.set.Newest.Exactly {
+		s.stage = glance
+		return
+	}
 	s.stage = fenceOld
 	s.skipFence()
 }
@@ -143,6 +149,8 @@ func (s *Startup) group() string {
 // Next says what to do now. It does not change s.
 func (s *Startup) Next() Step {
 	switch s.stage {
+	case glance:
+		return Glance{Group: s.group()}
 	case lookFirst, look, lookAgain:
 		return ReadMarker{Group: s.group()}
 	case fenceOld, fenceNew:

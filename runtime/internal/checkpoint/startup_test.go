@@ -14,6 +14,7 @@ type script struct {
 	t       *testing.T
 	outcome Outcome
 	state   TxnState
+	glance  *Marker   // answer to the glance
 	markers []*Marker // answers to the looks, in turn; the last one is repeated
 }
 
@@ -35,6 +36,9 @@ func (sc script) run(set Setup) (steps string, end Step) {
 		case Describe:
 			fmt.Fprintf(&b, "describe(%s) ", step.ID)
 			s.Handle(Described{sc.state})
+		case Glance:
+			b.WriteString("glance ")
+			s.Handle(MarkerIs{sc.glance})
 		case ReadMarker:
 			b.WriteString("look ")
 			var m *Marker
@@ -123,6 +127,7 @@ func TestStartup(t *testing.T) {
 		edit    func(*Setup)
 		outcome Outcome
 		state   TxnState
+		glance  *Marker
 		markers []*Marker
 		steps   string
 		from    int64 // -1: refused
@@ -138,84 +143,100 @@ func TestStartup(t *testing.T) {
 		{name: "new without exactly-once", set: of(nil, nil, false), edit: func(s *Setup) { s.IDs = nil },
 			steps: "resolve save(0) open confirm(0)"},
 		{name: "killed between checkpoint 0 and its marker", set: of(at(0), nil, false),
-			steps: "fence(p-0) fence(p-1) look open look mark(0) confirm(0)"},
+			steps: "glance fence(p-0) fence(p-1) look open look mark(0) confirm(0)"},
 		{name: "killed between the marker of checkpoint 0 and its confirmation", set: of(at(0), nil, false), markers: []*Marker{markerAt(0)},
-			steps: "fence(p-0) fence(p-1) look open look confirm(0)"},
+			steps: "glance fence(p-0) fence(p-1) look open look confirm(0)"},
 		{name: "checkpoint 0 of --fresh, the old marker still there", set: of(replacing, nil, false), markers: []*Marker{other},
-			steps: "fence(p-0) fence(p-1) look open look mark(0) confirm(0)"},
+			steps: "glance fence(p-0) fence(p-1) look open look mark(0) confirm(0)"},
 		{name: "checkpoint 0, but another copy was faster", set: of(at(0), nil, false), markers: []*Marker{other},
-			steps: "fence(p-0) fence(p-1) look", from: -1, kind: failure.State, text: "begun anew elsewhere"},
+			steps: "glance fence(p-0) fence(p-1) look", from: -1, kind: failure.State, text: "begun anew elsewhere"},
 		{name: "checkpoint 0 copied, and the copy has run", set: of(at(0), nil, false), markers: []*Marker{markerAt(2)},
-			steps: "fence(p-0) fence(p-1) look", from: -1, kind: failure.State, text: "older than the output"},
+			steps: "glance fence(p-0) fence(p-1) look", from: -1, kind: failure.State, text: "older than the output"},
 
 		{name: "confirmed", set: of(at(7), nil, true), markers: []*Marker{markerAt(7)},
-			steps: "fence(p-0) fence(p-1) look open look", from: 7},
+			steps: "glance fence(p-0) fence(p-1) look open look", from: 7},
 		{name: "older than the marker", set: of(at(7), nil, true), markers: []*Marker{markerAt(9)},
-			steps: "fence(p-0) fence(p-1) look", from: -1, kind: failure.State, text: "at checkpoint 7, but checkpoint 9"},
+			steps: "glance fence(p-0) fence(p-1) look", from: -1, kind: failure.State, text: "at checkpoint 7, but checkpoint 9"},
 		{name: "of another incarnation", set: of(at(7), nil, true), markers: []*Marker{other},
-			steps: "fence(p-0) fence(p-1) look", from: -1, kind: failure.State, text: "begun anew elsewhere"},
+			steps: "glance fence(p-0) fence(p-1) look", from: -1, kind: failure.State, text: "begun anew elsewhere"},
 		{name: "the marker has expired", set: of(at(7), nil, true),
-			steps: "fence(p-0) fence(p-1) look", from: -1, kind: failure.Unknown, text: "--accept-loss"},
+			steps: "glance fence(p-0) fence(p-1) look", from: -1, kind: failure.Unknown, text: "--accept-loss"},
 		{name: "the marker has expired, accepted", set: of(at(7), nil, true), edit: acceptLoss,
-			steps: "fence(p-0) fence(p-1) look open look mark(7)", from: 7},
+			steps: "glance fence(p-0) fence(p-1) look open look mark(7)", from: 7},
 		{name: "the marker went back", set: of(at(7), nil, true), markers: []*Marker{markerAt(6)},
-			steps: "fence(p-0) fence(p-1) look", from: -1, kind: failure.Unknown, text: "KAFKA-20734"},
+			steps: "glance fence(p-0) fence(p-1) look", from: -1, kind: failure.Unknown, text: "KAFKA-20734"},
 		{name: "the marker went back, accepted", set: of(at(7), nil, true), edit: acceptLoss, markers: []*Marker{markerAt(6)},
-			steps: "fence(p-0) fence(p-1) look open look mark(7)", from: 7},
+			steps: "glance fence(p-0) fence(p-1) look open look mark(7)", from: 7},
 		{name: "the marker went back to another incarnation, accepted", set: of(at(7), nil, true), edit: acceptLoss, markers: []*Marker{other},
-			steps: "fence(p-0) fence(p-1) look", from: -1, kind: failure.State, text: "begun anew elsewhere"},
+			steps: "glance fence(p-0) fence(p-1) look", from: -1, kind: failure.State, text: "begun anew elsewhere"},
 		{name: "the marker is another copy's", set: of(at(7), nil, true), markers: []*Marker{twin},
-			steps: "fence(p-0) fence(p-1) look", from: -1, kind: failure.State, text: "by another copy of this state"},
+			steps: "glance fence(p-0) fence(p-1) look", from: -1, kind: failure.State, text: "by another copy of this state"},
 		{name: "the marker is another copy's, accepted", set: of(at(7), nil, true), edit: acceptLoss, markers: []*Marker{twin},
-			steps: "fence(p-0) fence(p-1) look", from: -1, kind: failure.State, text: "by another copy of this state"},
+			steps: "glance fence(p-0) fence(p-1) look", from: -1, kind: failure.State, text: "by another copy of this state"},
 		{name: "the marker was written again", set: of(at(7), nil, true), markers: []*Marker{rewritten},
-			steps: "fence(p-0) fence(p-1) look open look", from: 7},
+			steps: "glance fence(p-0) fence(p-1) look open look", from: 7},
 		{name: "a copy commits while this one starts", set: of(at(7), nil, true), markers: []*Marker{markerAt(7), markerAt(8)},
-			steps: "fence(p-0) fence(p-1) look open look", from: -1, kind: failure.Fenced, text: "was checkpoint 7 of"},
+			steps: "glance fence(p-0) fence(p-1) look open look", from: -1, kind: failure.Fenced, text: "was checkpoint 7 of"},
+
+		// What the glance refuses hurts no copy that runs: nobody is fenced.
+		{name: "older than the marker at a glance", set: of(at(7), nil, true), glance: markerAt(9),
+			steps: "glance", from: -1, kind: failure.State, text: "at checkpoint 7, but checkpoint 9"},
+		{name: "older than the marker at a glance, unconfirmed", set: of(at(7), at(6), false), glance: markerAt(8),
+			steps: "glance", from: -1, kind: failure.State, text: "at checkpoint 7, but checkpoint 8"},
+		{name: "of another incarnation at a glance", set: of(at(7), nil, true), glance: other,
+			steps: "glance", from: -1, kind: failure.State, text: "begun anew elsewhere"},
+		{name: "another copy's at a glance", set: of(at(7), at(6), false), glance: twin,
+			steps: "glance", from: -1, kind: failure.State, text: "by another copy of this state"},
+		{name: "checkpoint 0 copied, and the copy has run, at a glance", set: of(at(0), nil, false), glance: markerAt(2),
+			steps: "glance", from: -1, kind: failure.State, text: "older than the output"},
+		{name: "checkpoint 0 of --fresh, the old marker still there at a glance", set: of(replacing, nil, false), glance: other, markers: []*Marker{other},
+			steps: "glance fence(p-0) fence(p-1) look open look mark(0) confirm(0)"},
+		{name: "the marker went back at a glance, which does not decide that", set: of(at(7), nil, true), glance: markerAt(6), markers: []*Marker{markerAt(7)},
+			steps: "glance fence(p-0) fence(p-1) look open look", from: 7},
 
 		{name: "unconfirmed, committed now", set: of(at(7), at(6), false), markers: []*Marker{markerAt(7)},
-			steps: "fence(p-0) end(7) confirm(7) fence(p-1) look open look", from: 7},
+			steps: "glance fence(p-0) end(7) confirm(7) fence(p-1) look open look", from: 7},
 		{name: "unconfirmed, committed now, its group deleted", set: of(at(7), at(6), false),
-			steps: "fence(p-0) end(7) confirm(7) fence(p-1) look open look mark(7)", from: 7},
+			steps: "glance fence(p-0) end(7) confirm(7) fence(p-1) look open look mark(7)", from: 7},
 		{name: "no error, but the marker stays behind", set: of(at(7), at(6), false), markers: []*Marker{markerAt(6)},
-			steps: "fence(p-0) end(7) confirm(7) fence(p-1) look", from: -1, kind: failure.Unknown, text: "checkpoint 7 is confirmed, but consumer group g holds the marker of checkpoint 6"},
+			steps: "glance fence(p-0) end(7) confirm(7) fence(p-1) look", from: -1, kind: failure.Unknown, text: "checkpoint 7 is confirmed, but consumer group g holds the marker of checkpoint 6"},
 		{name: "no error, but the marker stays behind, accepted", set: of(at(7), at(6), false), edit: acceptLoss, markers: []*Marker{markerAt(6)},
-			steps: "fence(p-0) end(7) confirm(7) fence(p-1) look open look mark(7)", from: 7},
+			steps: "glance fence(p-0) end(7) confirm(7) fence(p-1) look open look mark(7)", from: 7},
 		{name: "no error, but the marker is another copy's", set: of(at(7), at(6), false), markers: []*Marker{twin},
-			steps: "fence(p-0) end(7) confirm(7) fence(p-1) look", from: -1, kind: failure.State, text: "by another copy of this state"},
+			steps: "glance fence(p-0) end(7) confirm(7) fence(p-1) look", from: -1, kind: failure.State, text: "by another copy of this state"},
 		{name: "no error, but the marker was written again by another copy", set: of(at(7), at(6), false), markers: []*Marker{rewritten},
-			steps: "fence(p-0) end(7) confirm(7) fence(p-1) look", from: -1, kind: failure.State, text: "by another copy of this state"},
+			steps: "glance fence(p-0) end(7) confirm(7) fence(p-1) look", from: -1, kind: failure.State, text: "by another copy of this state"},
 		{name: "undecided, was committed", set: of(at(7), at(6), false), outcome: Undecided, markers: []*Marker{markerAt(7)},
-			steps: "fence(p-0) end(7) describe(p-1) fence(p-1) look confirm(7) open look", from: 7},
+			steps: "glance fence(p-0) end(7) describe(p-1) fence(p-1) look confirm(7) open look", from: 7},
 		{name: "undecided, another copy has committed its own checkpoint 7", set: of(at(7), at(6), false), outcome: Undecided, markers: []*Marker{twin},
-			steps: "fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, kind: failure.State, text: "its producer was 41/0, that of the state is 40/3"},
+			steps: "glance fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, kind: failure.State, text: "its producer was 41/0, that of the state is 40/3"},
 		{name: "undecided, was aborted", set: of(at(7), at(6), false), outcome: Undecided, markers: []*Marker{markerAt(6)},
 			state: TxnState{"CompleteAbort", 40, 4},
-			steps: "fence(p-0) end(7) describe(p-1) fence(p-1) look drop(7) open look", from: 6},
+			steps: "glance fence(p-0) end(7) describe(p-1) fence(p-1) look drop(7) open look", from: 6},
 		{name: "undecided, the first one was aborted", set: of(at(1), at(0), false), outcome: Undecided, markers: []*Marker{markerAt(0)},
-			steps: "fence(p-0) end(1) describe(p-1) fence(p-1) look drop(1) open look", from: 0},
+			steps: "glance fence(p-0) end(1) describe(p-1) fence(p-1) look drop(1) open look", from: 0},
 		{name: "undecided, no marker", set: of(at(7), at(6), false), outcome: Undecided, state: TxnState{"Empty", 40, 5},
-			steps: "fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, kind: failure.Unknown, text: "stood at Empty, producer id 40, epoch 5"},
+			steps: "glance fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, kind: failure.Unknown, text: "stood at Empty, producer id 40, epoch 5"},
 		{name: "undecided, the marker is two back", set: of(at(7), at(6), false), outcome: Undecided, markers: []*Marker{markerAt(5)},
-			steps: "fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, kind: failure.Unknown, text: "cannot be known"},
+			steps: "glance fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, kind: failure.Unknown, text: "cannot be known"},
 		{name: "undecided, a copy went on", set: of(at(7), at(6), false), outcome: Undecided, markers: []*Marker{markerAt(8)},
-			steps: "fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, kind: failure.State, text: "at checkpoint 7, but checkpoint 8"},
+			steps: "glance fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, kind: failure.State, text: "at checkpoint 7, but checkpoint 8"},
 		{name: "the coordinator says committed, the marker aborted", set: of(at(7), at(6), false), outcome: Undecided, markers: []*Marker{markerAt(6)},
 			state: TxnState{"CompleteCommit", 40, 4},
-			steps: "fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, kind: failure.Unknown, text: "stood at CompleteCommit"},
+			steps: "glance fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, kind: failure.Unknown, text: "stood at CompleteCommit"},
 		{name: "the same under V1", set: of(v1, at(6), false), outcome: Undecided, markers: []*Marker{markerAt(6)},
 			state: TxnState{"CompleteCommit", 40, 3},
-			steps: "fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, kind: failure.Unknown, text: "stood at CompleteCommit"},
+			steps: "glance fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, kind: failure.Unknown, text: "stood at CompleteCommit"},
 		{name: "the coordinator says aborted, the marker committed", set: of(at(7), at(6), false), outcome: Undecided, markers: []*Marker{markerAt(7)},
 			state: TxnState{"PrepareAbort", 40, 4},
-			steps: "fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, kind: failure.Unknown, text: "stood at PrepareAbort"},
+			steps: "glance fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, kind: failure.Unknown, text: "stood at PrepareAbort"},
 
 		{name: "another prefix", set: of(at(7), at(6), false), edit: func(s *Setup) { s.IDs = []string{"q-0", "q-1"} }, markers: []*Marker{markerAt(7)},
-			steps: "fence(p-0) end(7) confirm(7) fence(p-1) look adopt[q-0 q-1] fence(q-0) fence(q-1) open look", from: 7},
+			steps: "glance fence(p-0) end(7) confirm(7) fence(p-1) look adopt[q-0 q-1] fence(q-0) fence(q-1) open look", from: 7},
 		{name: "another prefix that shares an id", set: of(at(7), nil, true), edit: func(s *Setup) { s.IDs = []string{"p-1", "p-2"} }, markers: []*Marker{markerAt(7)},
-			steps: "fence(p-0) fence(p-1) look adopt[p-1 p-2] fence(p-2) open look", from: 7},
+			steps: "glance fence(p-0) fence(p-1) look adopt[p-1 p-2] fence(p-2) open look", from: 7},
 		{name: "exactly-once is gone", set: of(at(7), at(6), false), edit: func(s *Setup) { s.IDs = nil }, markers: []*Marker{markerAt(7)},
-			steps: "fence(p-0) end(7) confirm(7) fence(p-1) look adopt[] open", from: 7},
+			steps: "glance fence(p-0) end(7) confirm(7) fence(p-1) look adopt[] open", from: 7},
 		{name: "exactly-once is new", set: of(plain(7), nil, true),
 			steps: "adopt[p-0 p-1] fence(p-0) fence(p-1) open look mark(7)", from: 7},
 		{name: "exactly-once is back", set: of(plain(7), nil, true), markers: []*Marker{markerAt(4)},
@@ -243,7 +264,7 @@ func TestStartup(t *testing.T) {
 			if c.edit != nil {
 				c.edit(&c.set)
 			}
-			steps, end := script{t, c.outcome, c.state, c.markers}.run(c.set)
+			steps, end := script{t, c.outcome, c.state, c.glance, c.markers}.run(c.set)
 			if steps != c.steps {
 				t.Errorf("steps\n got %s\nwant %s", steps, c.steps)
 			}
@@ -314,36 +335,36 @@ func TestDecision(t *testing.T) {
 		text    string
 	}{
 		{name: "committed, no marker", set: of(at(7), at(6), false), outcome: Undecided, said: ItIsCommitted,
-			steps: "fence(p-0) end(7) describe(p-1) fence(p-1) look confirm(7) open look mark(7)", from: 7},
+			steps: "glance fence(p-0) end(7) describe(p-1) fence(p-1) look confirm(7) open look mark(7)", from: 7},
 		{name: "aborted, no marker", set: of(at(7), at(6), false), outcome: Undecided, said: ItIsAborted,
-			steps: "fence(p-0) describe(p-1) fence(p-1) look drop(7) open look mark(6)", from: 6},
+			steps: "glance fence(p-0) describe(p-1) fence(p-1) look drop(7) open look mark(6)", from: 6},
 		{name: "committed, the marker is two back", set: of(at(7), at(6), false), outcome: Undecided, markers: []*Marker{markerAt(5)}, said: ItIsCommitted,
-			steps: "fence(p-0) end(7) describe(p-1) fence(p-1) look confirm(7) open look mark(7)", from: 7},
+			steps: "glance fence(p-0) end(7) describe(p-1) fence(p-1) look confirm(7) open look mark(7)", from: 7},
 		{name: "aborted, the marker is two back", set: of(at(7), at(6), false), outcome: Undecided, markers: []*Marker{markerAt(5)}, said: ItIsAborted,
-			steps: "fence(p-0) describe(p-1) fence(p-1) look drop(7) open look mark(6)", from: 6},
+			steps: "glance fence(p-0) describe(p-1) fence(p-1) look drop(7) open look mark(6)", from: 6},
 		{name: "committed, and it can be committed", set: of(at(7), at(6), false), markers: []*Marker{markerAt(7)}, said: ItIsCommitted,
-			steps: "fence(p-0) end(7) confirm(7) fence(p-1) look open look", from: 7},
+			steps: "glance fence(p-0) end(7) confirm(7) fence(p-1) look open look", from: 7},
 		{name: "committed, the coordinator says so, the marker is behind", set: of(at(7), at(6), false), markers: []*Marker{markerAt(6)}, said: ItIsCommitted,
-			steps: "fence(p-0) end(7) confirm(7) fence(p-1) look open look mark(7)", from: 7},
+			steps: "glance fence(p-0) end(7) confirm(7) fence(p-1) look open look mark(7)", from: 7},
 
 		{name: "aborted, but it can be committed", set: of(at(7), at(6), false), state: TxnState{"Ongoing", 40, 3}, said: ItIsAborted,
-			steps: "fence(p-0) describe(p-1)", from: -1, text: "can be committed: there is nothing to decide"},
+			steps: "glance fence(p-0) describe(p-1)", from: -1, text: "can be committed: there is nothing to decide"},
 		{name: "aborted, but the coordinator says committed", set: of(at(7), at(6), false), state: TxnState{"CompleteCommit", 40, 4}, said: ItIsAborted,
-			steps: "fence(p-0) describe(p-1)", from: -1, text: "cannot be taken for aborted: its coordinator stands at CompleteCommit"},
+			steps: "glance fence(p-0) describe(p-1)", from: -1, text: "cannot be taken for aborted: its coordinator stands at CompleteCommit"},
 		{name: "aborted, but its marker is there", set: of(at(7), at(6), false), markers: []*Marker{markerAt(7)}, said: ItIsAborted,
-			steps: "fence(p-0) describe(p-1) fence(p-1) look", from: -1, text: "holds the marker of checkpoint 7"},
+			steps: "glance fence(p-0) describe(p-1) fence(p-1) look", from: -1, text: "holds the marker of checkpoint 7"},
 		{name: "committed, but the coordinator says aborted", set: of(at(7), at(6), false), outcome: Undecided, state: aborted, said: ItIsCommitted,
-			steps: "fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, text: "cannot be taken for committed"},
+			steps: "glance fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, text: "cannot be taken for committed"},
 		{name: "committed, but the marker says aborted", set: of(at(7), at(6), false), outcome: Undecided, markers: []*Marker{markerAt(6)}, said: ItIsCommitted,
-			steps: "fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, text: "holds the marker of checkpoint 6"},
+			steps: "glance fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, text: "holds the marker of checkpoint 6"},
 		{name: "committed, but by another copy", set: of(at(7), at(6), false), outcome: Undecided, markers: []*Marker{twin}, said: ItIsCommitted,
-			steps: "fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, text: "by another copy of this state"},
+			steps: "glance fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, text: "by another copy of this state"},
 		{name: "aborted, its coordinator says so, but its marker is there", set: of(at(7), at(6), false), outcome: Undecided, state: aborted, markers: []*Marker{markerAt(7)}, said: ItIsAborted,
-			steps: "fence(p-0) describe(p-1) fence(p-1) look", from: -1, text: "holds the marker of checkpoint 7"},
+			steps: "glance fence(p-0) describe(p-1) fence(p-1) look", from: -1, text: "holds the marker of checkpoint 7"},
 		{name: "committed, its marker is there, whatever its coordinator says", set: of(at(7), at(6), false), outcome: Undecided, state: aborted, markers: []*Marker{markerAt(7)}, said: ItIsCommitted,
-			steps: "fence(p-0) end(7) describe(p-1) fence(p-1) look confirm(7) open look", from: 7},
+			steps: "glance fence(p-0) end(7) describe(p-1) fence(p-1) look confirm(7) open look", from: 7},
 		{name: "aborted, but a copy went on", set: of(at(7), at(6), false), outcome: Undecided, markers: []*Marker{markerAt(8)}, said: ItIsAborted,
-			steps: "fence(p-0) describe(p-1) fence(p-1) look", from: -1, text: "older than the output"},
+			steps: "glance fence(p-0) describe(p-1) fence(p-1) look", from: -1, text: "older than the output"},
 		{name: "confirmed", set: of(at(7), nil, true), said: ItIsAborted, from: -1, text: "there is nothing to decide: checkpoint 7 is confirmed"},
 		{name: "checkpoint 0 before its marker", set: of(at(0), nil, false), said: ItIsAborted, from: -1, text: "checkpoint 0 has no transaction"},
 		{name: "no state", set: of(nil, nil, false), said: ItIsCommitted, from: -1, text: "there is no state"},
@@ -351,7 +372,7 @@ func TestDecision(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			said(c.said)(&c.set)
-			steps, end := script{t, c.outcome, c.state, c.markers}.run(c.set)
+			steps, end := script{t: t, outcome: c.outcome, state: c.state, markers: c.markers}.run(c.set)
 			if steps != c.steps {
 				t.Errorf("steps\n got %s\nwant %s", steps, c.steps)
 			}

@@ -10,6 +10,8 @@ type (
 	EndTxn struct{ Committable Committable }
 	// Describe asks the transaction coordinator for the state of an id. Answered by Described.
 	Describe struct{ ID string }
+	// Glance reads the marker that is committed now. It waits for none that a transaction still holds. Answered by MarkerIs.
+	Glance struct{ Group string }
 	// ReadMarker reads the marker of the group, with require_stable. Answered by MarkerIs.
 	ReadMarker struct{ Group string }
 	// ResolveStart finds the offsets at which a new pipeline begins. Answered by StartIs.
@@ -42,6 +44,7 @@ type Confirm struct{ Number int64 }
 func (Fence) step()        {}
 func (EndTxn) step()       {}
 func (Describe) step()     {}
+func (Glance) step()       {}
 func (ReadMarker) step()   {}
 func (ResolveStart) step() {}
 func (Save) step()         {}
@@ -63,7 +66,7 @@ type (
 	Ended struct{ Outcome Outcome }
 	// Described answers Describe.
 	Described struct{ State TxnState }
-	// MarkerIs answers ReadMarker. Nil: the group has none.
+	// MarkerIs answers Glance and ReadMarker. Nil: the group has none.
 	MarkerIs struct{ Marker *Marker }
 	// StartIs answers ResolveStart, sorted by source, then partition.
 	StartIs struct{ Partitions []Partition }

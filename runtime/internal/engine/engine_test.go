@@ -223,29 +223,6 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// TestFenced shows that a running pipeline whose id another copy has taken ends, and that what it had open is not committed.
-func TestFenced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newFakeCluster(1)
-		fed := make(chan struct{})
-		go func() {
-			defer close(fed)
-			feed(c, rand.New(rand.NewPCG(1, 1)), 1, 500)
-			for _, id := range []string{"fake-0", "fake-1"} {
-				if err := c.Fence(t.Context(), id, 0); err != nil {
-					t.Error(err)
-				}
-			}
-			feed(c, rand.New(rand.NewPCG(1, 2)), 1, 500)
-		}()
-		err := newFakeEngine(c, newFakeStore(), 1, checkpoint.Until{}).Run(t.Context(), nil)
-		if failure.KindOf(err) != failure.Fenced {
-			t.Errorf("ended with %v", err)
-		}
-		<-fed
-	})
-}
-
 // TestQuiet shows that a pipeline with nothing to do makes no checkpoints but the ones that keep its marker alive.
 func TestQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

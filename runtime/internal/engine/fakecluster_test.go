@@ -25,8 +25,9 @@ type fakeCluster struct {
 	txns     map[string]*fakeTxn
 	markers  map[string]*checkpoint.Marker
 	lastID   int64
-	output   []string // committed values, in the order of commit
-	down     error    // every call fails with it
+	taken    map[string]int // how often each id was
+	output   []string       // committed values, in the order of commit
+	down     error          // every call fails with it
 	failNext map[string]error
 	slow     map[string]time.Duration // how long a call takes
 	calls    map[string]int           // how many there were
@@ -51,6 +52,7 @@ type fakeTopic struct {
 
 type fakeTxn struct {
 	producer int64
+	taking   int // how often its id had been taken then
 	epoch    int16
 	open     bool
 	values   []string
@@ -60,7 +62,7 @@ type fakeTxn struct {
 
 func newFakeCluster(partitions int) *fakeCluster {
 	return &fakeCluster{
-		changed: make(chan struct{}), txns: map[string]*fakeTxn{}, markers: map[string]*checkpoint.Marker{}, failNext: map[string]error{}, calls: map[string]int{},
+		changed: make(chan struct{}), txns: map[string]*fakeTxn{}, taken: map[string]int{}, markers: map[string]*checkpoint.Marker{}, failNext: map[string]error{}, calls: map[string]int{},
 		topics: map[string]*fakeTopic{
 			"in":  {id: checkpoint.ID{1}, parts: make([][]record.Record, partitions)},
 			"out": {id: checkpoint.ID{2}, parts: make([][]record.Record, 1)},
@@ -276,7 +278,8 @@ func (r *fakeReader) setPaused(partition int32, paused bool) {
 // init is InitProducerId: it aborts what is open and makes older producers of the id strangers.
 func (c *fakeCluster) init(id string) *fakeTxn {
 	c.lastID++
-	t := &fakeTxn{producer: c.lastID}
+	c.taken[id]++
+	t := &fakeTxn{producer: c.lastID, taking: c.taken[id]}
 	c.txns[id] = t
 	return t
 }
@@ -319,7 +322,7 @@ func (c *fakeCluster) end(x checkpoint.Committable) error {
 	if t.marker != nil {
 		c.markers["eo-fake"] = t.marker
 	}
-	*t = fakeTxn{producer: t.producer, epoch: t.epoch + 1, last: x}
+	*t = fakeTxn{producer: t.producer, taking: t.taking, epoch: t.epoch + 1, last: x}
 	return nil
 }
 
@@ -329,6 +332,11 @@ func (c *fakeCluster) Marker(_ context.Context, group string) (*checkpoint.Marke
 	unlock, err := c.call("Marker")
 	defer unlock()
 	return c.markers[group], err
+}
+
+// LastMarker is Marker: in this cluster a marker is never held by a transaction.
+func (c *fakeCluster) LastMarker(ctx context.Context, group string) (*checkpoint.Marker, error) {
+	return c.Marker(ctx, group)
 }
 
 func (c *fakeCluster) NewSink(cfg SinkConfig) (Sink, error) {
@@ -439,6 +447,18 @@ func (s *fakeSink) Commit(_ context.Context, c checkpoint.Committable) error {
 		return err
 	}
 	return s.cluster.end(c)
+}
+
+// Overtaken is what it is of Kafka: a start takes each id twice.
+func (s *fakeSink) Overtaken(context.Context) (bool, error) {
+	unlock, err := s.cluster.call("Overtaken")
+	defer unlock()
+	for _, p := range s.producers {
+		if s.cluster.taken[p.id]-p.txn.taking < 2 {
+			return false, err
+		}
+	}
+	return true, err
 }
 
 // Abort aborts what is open of the sink's own transactions.

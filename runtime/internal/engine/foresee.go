@@ -75,6 +75,10 @@ type foreseen struct {
 
 func (f *foreseen) answer(ctx context.Context, step checkpoint.Step) (checkpoint.Answer, error) {
 	switch step := step.(type) {
+	case checkpoint.Glance:
+		m, err := f.clusters.job().LastMarker(ctx, step.Group)
+		f.out.Marker = m
+		return checkpoint.MarkerIs{Marker: m}, err
 	case checkpoint.ReadMarker: // the second look finds what the first has found: nobody else starts
 		if f.looked {
 			return checkpoint.MarkerIs{Marker: f.out.Marker}, nil

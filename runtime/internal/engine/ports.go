@@ -313,6 +313,9 @@ type Sink interface {
 	// Commit ends the transaction that c names and makes its producer ready for another. An error leaves the outcome unknown
 	// unless it says so: the engine then starts again and recovery decides.
 	Commit(ctx context.Context, c checkpoint.Committable) error
+	// Overtaken says whether another copy of the pipeline has started since the sink was opened. A broker refuses a producer as fenced whoever has
+	// taken its id.
+	Overtaken(ctx context.Context) (bool, error)
 	// Abort gives up the open transactions and closes. Close closes.
 	Abort(ctx context.Context) error
 	Close()
@@ -328,6 +331,8 @@ type Recovery interface {
 	Describe(ctx context.Context, id string) (TxnState, error)
 	// Marker reads the marker of the group with require_stable. Nil: there is none.
 	Marker(ctx context.Context, group string) (*checkpoint.Marker, error)
+	// LastMarker reads the marker that is committed now, and waits for none that a transaction still holds. Nil: there is none.
+	LastMarker(ctx context.Context, group string) (*checkpoint.Marker, error)
 }
 
 // Outcome is the answer to EndTxn.

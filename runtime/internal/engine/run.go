@@ -54,6 +54,8 @@ type Engine struct {
 	uncounted bool      // it could not be counted
 
 	settled bool // what the last attempt or process has left is finished, and nothing was begun since
+
+	retook time.Time // when the transactional ids were last taken again from nobody
 }
 
 // Run runs the pipeline until stop is closed, its bounded input has ended or something fails that
@@ -207,7 +209,7 @@ func (e *Engine) attempt(ctx context.Context, stop <-chan struct{}) (progress bo
 	defer e.board.hide(a)
 	if err := a.run(ctx); err != nil {
 		a.noteHoldings(err)
-		return a.progress, err
+		return a.progress, e.heedFence(ctx, a.sink, err)
 	}
 	e.report(a.last)
 	return a.progress, nil

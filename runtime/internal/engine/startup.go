@@ -89,7 +89,7 @@ func (s *startup) run(ctx context.Context, w *writer) (*checkpoint.Checkpoint, e
 		default:
 			answer, err := s.do(ctx, step, w)
 			if err != nil {
-				return nil, err
+				return nil, s.heedFence(ctx, s.sink, err)
 			}
 			machine.Handle(answer)
 		}
@@ -125,6 +125,9 @@ func (s *startup) input(p checkpoint.Partition) input {
 // do carries out one step. The crash points around it are those of a start.
 func (s *startup) do(ctx context.Context, step checkpoint.Step, w *writer) (checkpoint.Answer, error) {
 	switch step := step.(type) {
+	case checkpoint.Glance:
+		m, err := s.clusters.job().LastMarker(ctx, step.Group)
+		return checkpoint.MarkerIs{Marker: m}, err
 	case checkpoint.ReadMarker:
 		failpoint.Hit(failpoint.StartupBeforeMarkerRead)
 		m, err := s.clusters.job().Marker(ctx, step.Group)

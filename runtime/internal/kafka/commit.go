@@ -30,6 +30,7 @@ func (s *sink) Commit(ctx context.Context, c checkpoint.Committable) error {
 		p.producer.client.Close()
 		return s.fail(p.producer.judge(needs(err, writesTxns(c.TransactionalID)), "commit the transaction of checkpoint %d (transactional id %s)", c.Checkpoint, c.TransactionalID))
 	}
+	s.holds(int(c.Checkpoint%2), next)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -48,14 +49,40 @@ func (s *sink) renew(n int64, old *producer, next transaction) {
 	s.renewing.Lock()
 	defer s.renewing.Unlock()
 	old.client.Close()
-	_, err := s.c.initialise(s.ctx, next, s.cfg.TxnTimeout)
+	next, err := s.c.initialise(s.ctx, next, s.cfg.TxnTimeout)
 	if err != nil {
 		s.ready[n%2] <- renewed{err: s.c.failed(needs(err, writesTxns(next.id)), "renew the producer of transactional id %s", next.id)}
 		return
 	}
+	s.holds(int(n%2), next)
 	p, err := s.c.newProducer(s.ctx, next.id, s.cfg.TxnTimeout, s.limits)
+	if err == nil {
+		s.holds(int(n%2), p.txn)
+	}
 	s.ready[n%2] <- renewed{p, err}
 }
+
+// Overtaken says whether another copy of the pipeline has started since the sink was opened. A start takes each id twice: it fences it, and it opens
+// it. So nobody has started if one of the ids was taken less often since: what a process has sent before it was killed may be carried out
+// late, and a start that is refused takes none of them for good. An id whose epochs are used up has another producer id, and counts as taken.
+func (s *sink) Overtaken(ctx context.Context) (bool, error) {
+	s.mu.Lock()
+	held := s.held
+	s.mu.Unlock()
+	for _, t := range held {
+		now, err := s.c.Describe(ctx, t.id)
+		if err != nil {
+			return false, err
+		}
+		if now.ProducerID == t.producer && now.Epoch-t.epoch < takings {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// takings is how often a start takes each transactional id.
+const takings = 2
 
 // Abort gives up the open transaction, so that it does not hold back its topics' readers, and closes. What
 // is prepared stays: whoever starts next decides.

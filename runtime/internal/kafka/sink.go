@@ -46,6 +46,7 @@ type sink struct {
 	number  int64           // of that transaction
 
 	mu        sync.Mutex
+	held      [2]transaction // what is known of the ids: their producers as this sink has them
 	prepared  map[int64]prepared
 	closed    bool
 	leftovers []engine.Position // of the group, until they have this incarnation's marker
@@ -115,9 +116,17 @@ func (s *sink) openFirst(i int) error {
 	s.ready[i] = make(chan renewed, 1)
 	p, err := s.c.newProducer(s.ctx, s.cfg.IDs[i], s.cfg.TxnTimeout, s.limits)
 	if err == nil {
+		s.holds(i, p.txn)
 		s.ready[i] <- renewed{producer: p}
 	}
 	return err
+}
+
+// holds notes who holds an id now.
+func (s *sink) holds(i int, t transaction) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held[i] = t
 }
 
 // together runs all at the same time, waits for all, and returns the first error in their order.

@@ -114,6 +114,44 @@ func TestZombieDoesNotRenew(t *testing.T) {
 	})
 }
 
+// A sink is overtaken when a copy has started, and not by anything less: an id that is taken once, both that are fenced, its own renewals.
+func TestOvertaken(t *testing.T) {
+	each(t, func(t *testing.T, b *bed) {
+		overtaken := func(s engine.Sink, want bool, when string) {
+			t.Helper()
+			got, err := s.Overtaken(b.ctx)
+			b.must(err)
+			if got != want {
+				t.Errorf("%s: overtaken is %v", when, got)
+			}
+		}
+		s := b.sink(b.cluster, b.config())
+		overtaken(s, false, "opened")
+		b.must(s.Commit(b.ctx, b.prepare(s, 1, "a")))
+		b.must(s.Commit(b.ctx, b.prepare(s, 2, "b")))
+		s.(*sink).renewals.Wait()
+		overtaken(s, false, "after two transactions")
+
+		b.write(s, 3, "lost")
+		three := b.ids[1]
+		b.must(b.cluster.Fence(b.ctx, three, txnTimeout)) // by a request of a dead process
+		_, _, err := s.Prepare(b.ctx, 3, b.at(3))
+		wantKind(t, err, failure.Fenced, "another copy")
+		overtaken(s, false, "one id is taken while its transaction is open")
+		s.Close()
+
+		s = b.sink(b.cluster, b.config())
+		c := b.open()
+		b.fence(c)
+		overtaken(s, false, "both ids are fenced, by a start that was refused")
+		successor := b.sink(c, b.config())
+		overtaken(s, true, "a copy has started")
+		overtaken(successor, false, "the copy itself")
+		b.must(successor.Commit(b.ctx, b.prepare(successor, 3, "c")))
+		b.expect("a", "b", "c")
+	})
+}
+
 // A transaction that the broker has aborted for its age, prepared or not, is undecided by EndTxn and decided by the marker.
 func TestTimedOutTransaction(t *testing.T) {
 	each(t, func(t *testing.T, b *bed) {

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
+	"github.com/eoc-lang/eoc/runtime/internal/failure"
+)
+
+// TestFencedByNobody takes one of the ids of a running pipeline, as a request does that a dead process has sent. No copy has started, so that the
+// pipeline goes on, from its last checkpoint, and nothing is lost or doubled. It does so once in a while: two copies must not take the ids from
+// each other for ever.
+func TestFencedByNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newFakeCluster(2)
+		e := newFakeEngine(c, newFakeStore(), 2, checkpoint.Until{})
+		run := start(t, e)
+		feed(c, rand.New(rand.NewPCG(1, 1)), 2, 500)
+		at := int64(0)
+		take := func(id int) {
+			c.set(func() { c.init(e.IDs()[id]) })
+			at += 300 * second // further than what idle partitions let time close
+			c.append("in", 0, "k", at)
+			c.append("in", 1, "k", at)
+			time.Sleep(overtakenLimit + 5*time.Second)
+		}
+		for n := range 4 {
+			take(n % 2)
+			if s := e.Status(); s.Restarts != int64(n+1) {
+				t.Fatalf("%d restarts after an id was taken %d times", s.Restarts, n+1)
+			}
+			time.Sleep(retakeEvery)
+		}
+		check(t, c)
+		take(0)
+		take(0)
+		if err := run.ended(t); failure.KindOf(err) != failure.Fenced {
+			t.Errorf("taken twice within %v: ended with %v", retakeEvery, err)
+		}
+	})
+}
+
+// TestFencedByACopy starts a copy of a running pipeline on a copy of its state. The first ends, though the copy has not committed anything.
+func TestFencedByACopy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, store := newFakeCluster(1), newFakeStore()
+		feed(c, rand.New(rand.NewPCG(1, 1)), 1, 100)
+		first := start(t, newFakeEngine(c, store, 1, checkpoint.Until{}))
+		time.Sleep(time.Minute)
+		second := start(t, newFakeEngine(c, store.inherit(), 1, checkpoint.Until{}))
+		time.Sleep(time.Second)
+		c.append("in", 0, "k", 1)
+		if err := first.ended(t); failure.KindOf(err) != failure.Fenced {
+			t.Errorf("the first ended with %v", err)
+		}
+		if n := c.called("NewSink"); n != 2 {
+			t.Errorf("the ids were taken by %d starts", n)
+		}
+		time.Sleep(time.Minute) // the partition becomes idle, and time closes the last windows
+		second.end(t)
+		check(t, c) // what the first had open is not there
+	})
+}
