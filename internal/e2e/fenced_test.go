@@ -13,7 +13,9 @@ func TestIDTakenByNobody(t *testing.T) {
 	t.Parallel()
 	r := newCase(t, "orders", 1)
 	p := r.halfDone(t, debug)
-	again := func() bool { return strings.Contains(p.Log(), "no other copy of it has started: the ids are taken again") }
+	again := func() bool {
+		return strings.Contains(p.Log(), "no other copy of it has started: the ids are taken again")
+	}
 	for share := r.feeder.left() / 10; !again(); {
 		r.broker.Fence(t, r.pipeline.transactionalIDs()[1])
 		r.feeder.phase(share)

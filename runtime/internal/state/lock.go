@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
 )
@@ -21,7 +22,10 @@ func lock(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, diskError(err, "cannot open the lock of state directory %s", dir)
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err = tryLock(f)
+	for deadline := time.Now().Add(lockPatience); errors.Is(err, syscall.EWOULDBLOCK) && time.Now().Before(deadline); err = tryLock(f) {
+		time.Sleep(lockEvery)
+	}
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		holder := holderOf(f)
 		f.Close()
@@ -40,6 +44,14 @@ func lock(dir string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// A process that was killed holds its locks until the system has taken all its memory back, so who starts right behind waits for that.
+const (
+	lockPatience = 2 * time.Second
+	lockEvery    = 50 * time.Millisecond
+)
+
+func tryLock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
 // holderOf reads who holds the lock. The holder may be between locking and writing its number.
 func holderOf(f *os.File) string {

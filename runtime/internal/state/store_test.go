@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -322,6 +324,27 @@ func TestLock(t *testing.T) {
 	wantKind(t, err, failure.Fenced, dir, fmt.Sprintf("process %d", os.Getpid()), "one copy of a pipeline runs at a time")
 	must(t, b.Close())
 	must(t, openBolt(t, dir, options()).Close())
+}
+
+// TestLockOfTheDying: a process that was killed keeps the lock for a moment, and the next one waits for it.
+func TestLockOfTheDying(t *testing.T) {
+	dir := t.TempDir()
+	dying := openBolt(t, dir, options())
+	synctest.Test(t, func(t *testing.T) {
+		go func() {
+			time.Sleep(time.Second)
+			if err := dying.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		began := time.Now()
+		next, err := state.OpenBolt(dir, options())
+		must(t, err)
+		must(t, next.Close())
+		if waited := time.Since(began); waited < time.Second {
+			t.Errorf("the lock was free after %v: the test has shown nothing", waited)
+		}
+	})
 }
 
 // TestWrongPath: where there is no disk at fault, the flag is, and the help speaks of the path.
