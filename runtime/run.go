@@ -170,7 +170,7 @@ func operate(stop <-chan struct{}, set settings.Settings, spec engine.Spec, v vi
 		},
 		Open: func(ctx context.Context, connection int) (engine.Cluster, error) {
 			to := set.Reach(connection)
-			return kafka.Open(ctx, kafka.Config{Brokers: to.Brokers, Connection: to.Connection, ClientID: "eo-" + spec.Name, Logger: log, Written: spec.Written(connection)})
+			return kafka.Open(ctx, kafka.Config{Brokers: to.Brokers, Unnamed: to.Unnamed, Connection: to.Connection, ClientID: "eo-" + spec.Name, Logger: log, Written: spec.Written(connection)})
 		},
 	}
 	hide, err := v.show(set, &e, log)

@@ -60,7 +60,7 @@ func (x *exam) meet(ctx context.Context, connection int) {
 // kafka says how to reach the cluster of a connection.
 func (x *exam) kafka(connection int) kafka.Config {
 	to := x.Settings.Reach(connection)
-	return kafka.Config{Brokers: to.Brokers, Connection: to.Connection, ClientID: "eo-" + x.Spec.Name + "-doctor",
+	return kafka.Config{Brokers: to.Brokers, Unnamed: to.Unnamed, Connection: to.Connection, ClientID: "eo-" + x.Spec.Name + "-doctor",
 		Logger: slog.New(slog.DiscardHandler), Written: x.Spec.Written(connection)}
 }
 

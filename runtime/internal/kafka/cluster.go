@@ -33,6 +33,7 @@ const (
 // Config says which cluster, and who asks.
 type Config struct {
 	Brokers    []string // host:port
+	Unnamed    string   // how they are named, if nobody has: they are a default then
 	Connection secure.Config
 	ClientID   string // in the broker's log and quotas
 	Logger     *slog.Logger

@@ -79,6 +79,9 @@ func (c *Cluster) failed(err error, what string, args ...any) error {
 				return known
 			}
 			help = fmt.Sprintf("check that the broker is up and that %s can be reached from here", last.addr)
+			if how := c.cfg.Unnamed; how != "" {
+				help = fmt.Sprintf("nobody has named the brokers, and %s is the default: name yours with %s", c.brokers(), how)
+			}
 			if !isDial(err) { // else both say the same
 				err = fmt.Errorf("%w (%w)", last.err, err)
 			}

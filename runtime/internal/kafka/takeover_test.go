@@ -295,4 +295,6 @@ func TestUnreachable(t *testing.T) {
 	defer cancel()
 	_, err := Open(ctx, Config{Brokers: []string{"127.0.0.1:1"}})
 	wantKind(t, err, failure.Transient, "127.0.0.1:1", "connection refused", "check that the broker is up")
+	_, err = Open(ctx, Config{Brokers: []string{"127.0.0.1:1"}, Unnamed: "--brokers or EO_BROKERS"})
+	wantKind(t, err, failure.Transient, "nobody has named the brokers, and 127.0.0.1:1 is the default: name yours with --brokers or EO_BROKERS")
 }

@@ -32,6 +32,7 @@ func Of(values []Value, env Env, d Defaults) (Settings, error) {
 			}
 			return "", "", false
 		},
+		name: "Config.Brokers",
 		over: func(o option) string { return "the Config of Run goes over it" },
 	})
 }

@@ -64,5 +64,5 @@ func (l Link) Resolve(env Env) (Target, error) {
 	}
 	var err error
 	s.Connection, err = p.config(Defaults{Connection: l.Connection}, env)
-	return Target{s.Brokers, s.Connection}, err
+	return Target{Brokers: s.Brokers, Connection: s.Connection}, err
 }

@@ -37,6 +37,7 @@ func Parse(args []string, env Env, d Defaults) (Settings, error) {
 			text, ok = env(o.env)
 			return text, "environment variable " + o.env, ok && text != ""
 		},
+		name: "--brokers or EO_BROKERS",
 		over: func(o option) string { return "--" + o.flag + " and " + o.env + " go over it" },
 		help: flagsHelp,
 	})
@@ -50,6 +51,7 @@ func Parse(args []string, env Env, d Defaults) (Settings, error) {
 // told is what a program is told from outside, which goes over the .eo file.
 type told struct {
 	look func(o option) (text, where string, ok bool)
+	name string                // how brokers are named
 	over func(o option) string // where o could be told: it ends the sentence about a variable that is missing
 	help string                // ends the sentence about what was told wrongly; may be empty
 }
@@ -59,6 +61,9 @@ func resolve(list []option, p *protection, env Env, d Defaults, from told) (s Se
 	for _, o := range list {
 		if err := o.apply(&s, env, d, from); err != nil {
 			return Settings{}, err
+		}
+		if _, _, told := from.look(o); o.flag == "brokers" && o.from == "" && !told {
+			s.Unnamed = from.name
 		}
 	}
 	if s.Connection, err = p.config(d, env); err != nil {

@@ -51,6 +51,7 @@ type Settings struct {
 	Shared    bool  // other producers may write to the topics of sinks
 
 	Brokers      []string // host:port, at least one
+	Unnamed      string   // how Brokers are named, if nobody has
 	Connection   secure.Config
 	Others       []Target // the clusters of sources with connections of their own
 	StateDir     string   // "" if state is kept in memory
@@ -73,13 +74,14 @@ type Settings struct {
 // Target is a cluster and how to reach it.
 type Target struct {
 	Brokers    []string // host:port, at least one
+	Unnamed    string   // how they are named, if nobody has: they are the runtime's default then
 	Connection secure.Config
 }
 
 // Reach is the target of a connection by its number: 0 is that of the job.
 func (s Settings) Reach(connection int) Target {
 	if connection == 0 {
-		return Target{s.Brokers, s.Connection}
+		return Target{s.Brokers, s.Unnamed, s.Connection}
 	}
 	return s.Others[connection-1]
 }

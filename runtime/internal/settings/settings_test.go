@@ -31,7 +31,7 @@ func variables(pairs map[string]string) Env {
 
 func TestParse(t *testing.T) {
 	initial := Settings{
-		Brokers: []string{"localhost:9092"}, StateDir: "./state", Name: "orders", TxnPrefix: "orders",
+		Brokers: []string{"localhost:9092"}, Unnamed: "--brokers or EO_BROKERS", StateDir: "./state", Name: "orders", TxnPrefix: "orders",
 		Parallelism: 2, Checkpoint: time.Second, LogFormat: Text, Progress: true, Verb: Run,
 	}
 	for _, c := range []struct {
@@ -42,6 +42,7 @@ func TestParse(t *testing.T) {
 		want   func(*Settings)
 	}{
 		{name: "nothing said"},
+		{name: "the default broker, named", args: "--brokers localhost:9092", want: func(s *Settings) { s.Unnamed = "" }},
 		{name: "all flags",
 			args: "--brokers a:1,b --state /s --name o2 --until latest --parallelism 128 --checkpoint-interval 10ms --create-topics --fresh --accept-loss --log-format json --log-level debug --http 0.0.0.0:9400 --pprof --ui --progress=false",
 			want: func(s *Settings) {
@@ -75,10 +76,10 @@ func TestParse(t *testing.T) {
 			*s = Settings{Verb: State, StateDir: "/s", Name: "orders", TxnPrefix: "orders"}
 		}},
 		{name: "txn does one thing", args: "txn commit --name o2 --yes", want: func(s *Settings) {
-			*s = Settings{Verb: Txn, Action: TxnCommit, Yes: true, Brokers: []string{"localhost:9092"}, StateDir: s.StateDir, Name: "o2", TxnPrefix: "o2"}
+			*s = Settings{Verb: Txn, Action: TxnCommit, Yes: true, Brokers: []string{"localhost:9092"}, Unnamed: "--brokers or EO_BROKERS", StateDir: s.StateDir, Name: "o2", TxnPrefix: "o2"}
 		}},
 		{name: "txn list answers in JSON", args: "txn list --json", want: func(s *Settings) {
-			*s = Settings{Verb: Txn, Action: TxnList, JSON: true, Brokers: []string{"localhost:9092"}, StateDir: s.StateDir, Name: "orders", TxnPrefix: "orders"}
+			*s = Settings{Verb: Txn, Action: TxnList, JSON: true, Brokers: []string{"localhost:9092"}, Unnamed: "--brokers or EO_BROKERS", StateDir: s.StateDir, Name: "orders", TxnPrefix: "orders"}
 		}},
 		{name: "empty variable is not set", env: map[string]string{"EO_NAME": "", "EO_UNTIL": ""}},
 		{name: "file names a variable", env: map[string]string{"DATA": "/data"},

@@ -53,7 +53,7 @@ func (c *Config) engine() *engine.Engine {
 
 func (c *Config) open(ctx context.Context, connection int) (*kafka.Cluster, error) {
 	to := c.Settings.Reach(connection)
-	return kafka.Open(ctx, kafka.Config{Brokers: to.Brokers, Connection: to.Connection, ClientID: "eo-" + c.Spec.Name + "-txn"})
+	return kafka.Open(ctx, kafka.Config{Brokers: to.Brokers, Unnamed: to.Unnamed, Connection: to.Connection, ClientID: "eo-" + c.Spec.Name + "-txn"})
 }
 
 func (c *Config) print(format string, args ...any) error {

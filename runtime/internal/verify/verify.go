@@ -120,7 +120,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	}
 	if view.Newest.Exactly {
 		to := cfg.Settings.Reach(0)
-		a.cluster, err = kafka.Open(ctx, kafka.Config{Brokers: to.Brokers, Connection: to.Connection, ClientID: "eo-" + cfg.Spec.Name + "-verify", Logger: slog.New(slog.DiscardHandler)})
+		a.cluster, err = kafka.Open(ctx, kafka.Config{Brokers: to.Brokers, Unnamed: to.Unnamed, Connection: to.Connection, ClientID: "eo-" + cfg.Spec.Name + "-verify", Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return nil, unreachable(err)
 		}
