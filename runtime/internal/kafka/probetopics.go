@@ -175,7 +175,7 @@ func (c *Cluster) Times(ctx context.Context, at []engine.Position, ends map[stri
 			if !ok || r.Offset < p.Next {
 				return
 			}
-			out[p] = r.Timestamp
+			out[p] = time.UnixMilli(millis(r.Timestamp))
 			delete(wanted[r.Topic], r.Partition)
 			client.PauseFetchPartitions(map[string][]int32{r.Topic: {r.Partition}})
 			open--

@@ -266,7 +266,7 @@ func (b *batch) convert(from []*kgo.Record) []record.Record {
 		if r.Attrs.IsControl() {
 			continue
 		}
-		to := record.Record{Key: r.Key, Value: r.Value, Offset: r.Offset, Time: micros(r.Timestamp)}
+		to := record.Record{Key: r.Key, Value: r.Value, Offset: r.Offset, Time: micros(millis(r.Timestamp))}
 		if len(r.Headers) > 0 {
 			first := len(b.headers)
 			for _, h := range r.Headers {
@@ -279,10 +279,20 @@ func (b *batch) convert(from []*kgo.Record) []record.Record {
 	return b.records[start:len(b.records):len(b.records)]
 }
 
-// micros is a Kafka timestamp in microseconds. A time beyond their range, which old brokers take, becomes the last.
-func micros(t time.Time) int64 {
+// millis is a Kafka timestamp as it stands in the log. The client makes a time of it by nanoseconds in 64 bits, which wrap beyond the years 1678 to 2262: what
+// comes is ms × 10⁶ modulo 2⁶⁴. That is ms × 15625 modulo 2⁵⁸, six bits further left, and 15625 is odd, so that it can be divided out. ms is exact
+// within 2⁵⁷ of 1970, which is four million years; one beyond is not told from its remainder.
+func millis(t time.Time) int64 {
+	const (
+		lost    = 6                 // bits
+		inverse = 76480200929599801 // of 15625 modulo 2⁵⁸
+	)
+	return t.UnixNano() >> lost * inverse << lost >> lost
+}
+
+// micros is a Kafka timestamp in microseconds. A time beyond their range becomes the last.
+func micros(ms int64) int64 {
 	const none, perMilli = -1, 1000
-	ms := t.UnixMilli()
 	switch {
 	case ms == none:
 		return record.NoTime

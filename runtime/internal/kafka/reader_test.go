@@ -254,8 +254,58 @@ func TestMicros(t *testing.T) {
 	for ms, want := range map[int64]int64{
 		-1: record.NoTime, 0: 0, 1: 1000, -2: -2000, math.MaxInt64: math.MaxInt64, math.MaxInt64 / 1000: math.MaxInt64 / 1000 * 1000, math.MinInt64: record.NoTime + 1,
 	} {
-		if got := micros(time.UnixMilli(ms)); got != want {
+		if got := micros(ms); got != want {
 			t.Errorf("micros of %d ms is %d, want %d", ms, got, want)
 		}
+	}
+}
+
+// stamps are Kafka timestamps that another client may have written, some of them beyond what 64 bits of nanoseconds hold, and what is read of them.
+func stamps() (written, read []int64) {
+	const half = 1 << 57 // ms that are read as they are
+	for _, year := range []int{-4_000_000, -9999, 0, 1, 1677, 1678, 1969, 1970, 2026, 2262, 2263, 9999, 10_000, 4_000_000} {
+		at := time.Date(year, time.January, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+		written = append(written, at-2, at-1, at, at+1)
+	}
+	now := time.Date(2026, time.January, 31, 12, 0, 0, 0, time.UTC)
+	written = append(written, now.UnixMicro(), -half, half-1) // who takes microseconds for milliseconds
+	read = slices.Clone(written)
+	// Beyond, there is the remainder: what it leaves is no time, or one far from all that happens, or, for the least, 1970.
+	written = append(written, math.MaxInt64, half, -half-1, now.UnixNano(), math.MinInt64)
+	return written, append(read, -1, -half, half-1, now.UnixNano()-6*2*half, 0)
+}
+
+func TestMillis(t *testing.T) {
+	written, read := stamps()
+	for i, ms := range written {
+		if got := millis(time.Unix(0, ms*int64(time.Millisecond))); got != read[i] { // as the client does it
+			t.Errorf("%d ms is read as %d, want %d", ms, got, read[i])
+		}
+	}
+}
+
+// Kafka timestamps that another client has written are read as they stand in the log.
+func TestReaderOfExtremeTimes(t *testing.T) {
+	b := newBed(t, 2)
+	written, read := stamps()
+	b.ProduceStamped(t, b.in, 0, written, make([][]byte, len(written)))
+	r := b.reader(false, b.at(0)[0])
+	for n := 0; n < len(written); {
+		got, err := r.Poll(b.ctx)
+		b.must(err)
+		for _, rec := range got.Chunks[0].Records {
+			if want := micros(read[n]); rec.Time != want || rec.Offset != int64(n) {
+				t.Errorf("record %d of %d ms is at %d with a time of %d µs, want %d", n, written[n], rec.Offset, rec.Time, want)
+			}
+			n++
+		}
+		got.Release()
+	}
+	at, first := b.at(0)[0], slices.Index(written, time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
+	at.Next = int64(first)
+	times, err := b.cluster.Times(b.ctx, []engine.Position{at}, map[string]map[int32]int64{b.in: {0: int64(len(written))}})
+	b.must(err)
+	if got := times[at]; got.UnixMilli() != written[first] {
+		t.Errorf("doctor is told %v, want %d ms", got, written[first])
 	}
 }
