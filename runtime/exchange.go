@@ -28,8 +28,11 @@ type rowBatch[V any] struct {
 // maxIdleBatches is how many batches a task keeps for reuse, for each target. Others are left to the collector.
 const maxIdleBatches = 16
 
-// maxIdleLong is how many bytes of long keys an idle batch keeps.
-const maxIdleLong = 64 << 10
+// Limits of the long keys of a batch, in bytes: with so many it is full, however few rows it has, and so much room an idle one keeps.
+const (
+	fullLong    = 32 << 10
+	maxIdleLong = 2 * fullLong
+)
 
 // groupOf is the key group of a hash: its top bits, since the table uses the low ones.
 func groupOf(hash uint64) int { return int(hash >> (64 - groupBits)) }
@@ -56,11 +59,12 @@ func (e *exchange[V]) put(text []byte, start Time, val V) (target int, full bool
 	if k.isLong() {
 		k.b = uint64(len(b.long))
 		b.long = append(b.long, text...)
+		full = len(b.long) >= fullLong
 	}
 	r := &b.list[b.n]
 	r.key, r.start, r.val = k, start, val
 	b.n++
-	return target, b.n == BatchSize
+	return target, full || b.n == BatchSize
 }
 
 // take takes away the rows that wait for target.
@@ -73,6 +77,9 @@ func (e *exchange[V]) take(target int) *rowBatch[V] {
 	}
 	return full
 }
+
+// Bytes is what a batch holds beside its list, whose size is fixed.
+func (b *rowBatch[V]) Bytes() int { return len(b.long) }
 
 func (b *rowBatch[V]) rows() []row[V] { return b.list[:b.n] }
 

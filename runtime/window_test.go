@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"os"
@@ -298,6 +299,38 @@ func TestExchange(t *testing.T) {
 	slices.Sort(alone.closed)
 	if !slices.Equal(c.closed, alone.closed) {
 		t.Errorf("got %d results, want the %d of a task that is alone", len(c.closed), len(alone.closed))
+	}
+}
+
+// TestExchangeOfLongKeys shows that a batch is full by the bytes of its keys, too: no batch has more of them than the limit and one key.
+func TestExchangeOfLongKeys(t *testing.T) {
+	c := &counting{source: SourceSpec{Watermark: Hour}, window: TumblingSpec[int64, struct{}]{Size: Minute}}
+	const records = 1000
+	for _, size := range []int{17, 100, 2000, fullLong - 1, fullLong, 5 * fullLong} {
+		out := &wire{}
+		reader, keeper := c.task(t, out, 1), c.task(t, nil, 1)
+		key := strings.Repeat("k", size)
+		var input []record.Record
+		for range records {
+			input = append(input, at(0, key))
+		}
+		reader.process(t, newPartition(0), input...)
+		full, total := min(BatchSize, (fullLong+size-1)/size), 0
+		for i, s := range out.rows {
+			b := s.rows.(*rowBatch[struct{}])
+			total += b.n
+			if b.Bytes() != b.n*size || b.n != full && i < len(out.rows)-1 {
+				t.Fatalf("keys of %d bytes: batch %d of %d has %d rows and %d bytes, want %d rows", size, i+1, len(out.rows), b.n, b.Bytes(), full)
+			}
+			if err := keeper.Accept(s.op, s.rows); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.closed = nil
+		keeper.advance(t, MaxTime)
+		if len(c.closed) != 1 || !strings.HasSuffix(c.closed[0], fmt.Sprintf("=%d", records)) || total != records {
+			t.Errorf("keys of %d bytes: %d rows have passed, and there are %d results, want one of all", size, total, len(c.closed))
+		}
 	}
 }
 

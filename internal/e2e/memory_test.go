@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -131,6 +132,112 @@ func TestSlowSink(t *testing.T) {
 	p := r.start(t, limited(mib))
 	peak := watchPeak(t, p)
 	r.end(t, p)
+	peak.below(t, mib)
+}
+
+// hotText makes results that are much larger than their state.
+const hotText = `type Order {
+  user_id: string
+  amount:  decimal(12, 2)
+  at:      timestamp
+}
+
+source orders: Order from kafka("orders") {
+  time      at
+  watermark 5s
+  idle      never
+}
+
+stream user_totals {
+  from      orders
+  window    tumbling 1m by user_id
+  aggregate total = sum(amount), orders = count()
+  select    user_id, total, orders, b = user_id, c = user_id, d = user_id, e = user_id, f = user_id, g = user_id
+  to        totals
+}
+
+sink totals to kafka("user-totals") {
+  key user_id
+}
+`
+
+// TestHotKey: one key that is large has all records, more of them than the program has memory, while the task that owns it is busy with the results of a
+// window that has just closed, for a sink that takes little. What waits for it is bounded in bytes, and not only in rows.
+func TestHotKey(t *testing.T) {
+	t.Parallel()
+	const mib, backlog, perSecond = 96, 160 << 20, 3 << 20
+	const users, userBytes, hotBytes = 3000, 2000, 64 << 10
+	r := alone(t, "hot", hotText, 3)
+	r.interval = 4 * time.Second // long enough to read much before a barrier holds it up
+	r.broker.Throttle(t, "eo-"+r.name, perSecond)
+	rng := rand.New(rand.NewPCG(seed(t), 5))
+	hot := noise(rng, hotBytes)
+	var records []reference.Record
+	add := func(user string, at time.Time) {
+		value := fmt.Sprintf(`{"user_id":%q,"amount":0.25,"at":%q}`, user, at.Format(time.RFC3339))
+		records = append(records, reference.Record{Value: []byte(value), Offset: int64(len(records)), Time: at.UnixMicro()})
+	}
+	for range users {
+		add(noise(rng, userBytes), firstEvent)
+	}
+	// All are of one moment: the watermark, which takes with it what waits, does not move on.
+	for range backlog / hotBytes {
+		add(hot, firstEvent.Add(2*time.Minute))
+	}
+	add(hot, firstEvent.Add(time.Hour))
+	const part = 100
+	for piece := range slices.Chunk(records, part) {
+		r.flood(t, "orders", 0, piece)
+	}
+	r.want = reference.RunOn(r.graph, reference.Input{"orders": {records}})
+	p := r.start(t, limited(mib))
+	peak := watchPeak(t, p)
+	r.end(t, p)
+	peak.below(t, mib)
+}
+
+// TestOthersCommit: one partition of a pipeline without windows stands still, fenced off by a transaction that nobody ends. The results of all others, whose
+// backlog is larger than the program's memory, are committed meanwhile.
+func TestOthersCommit(t *testing.T) {
+	t.Parallel()
+	const mib, few, each, userBytes = 96, 100, 36 << 20, 2000
+	p := newPipeline(t, "clicks", example(t, "clicks"), brokers.Broker(t, 2))
+	r := newRun(t, p, program.Mode{}, 3, &load{})
+	topic := p.topics["clicks"]
+	rng := rand.New(rand.NewPCG(seed(t), 6))
+	input := make([][]reference.Record, inPartitions)
+	for id := range input {
+		n := few
+		if id > 0 {
+			n = each / userBytes
+		}
+		for range n {
+			input[id] = append(input[id], click(noise(rng, userBytes), int64(len(input[id]))))
+		}
+	}
+	open := p.broker.OpenTxn(t, p.name+".other", topic, wire(0, input[0][:1])...)
+	r.flood(t, "clicks", 0, input[0][1:])
+	for id, records := range input[1:] {
+		r.flood(t, "clicks", int32(id+1), records)
+	}
+	alive := r.start(t, limited(mib))
+	peak := watchPeak(t, alive)
+	r.want = reference.Run(r.graph, reference.Input{"clicks": append([][]reference.Record{nil}, input[1:]...)})
+	r.await(t, alive)
+	for id, records := range input[1:] {
+		r.awaitRead(t, alive, topic, int32(id+1), int64(len(records)))
+	}
+	if d := r.compare(t); d != "" {
+		t.Errorf("while partition 0 stands still: %s", d)
+	}
+	if next := p.broker.GroupOffsets(t, p.group(), topic)[0]; next > 0 {
+		t.Errorf("partition 0 was read up to %d, and its first record is of an open transaction", next)
+	}
+	if err := open.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.want = reference.Run(r.graph, reference.Input{"clicks": input})
+	r.end(t, alive)
 	peak.below(t, mib)
 }
 

@@ -77,12 +77,16 @@ func (w *fakeWorker) Process(p *Partition, records []record.Record) error {
 	}
 	for t, rows := range w.rows {
 		if len(rows) > 0 {
-			w.out.Rows(0, t, rows)
+			w.out.Rows(0, t, fakeRows(rows))
 			w.rows[t] = nil
 		}
 	}
 	return nil
 }
+
+type fakeRows []fakeRow
+
+func (fakeRows) Bytes() int { return 0 }
 
 func (w *fakeWorker) add(k fakeKey) {
 	w.state[k]++
@@ -90,7 +94,7 @@ func (w *fakeWorker) add(k fakeKey) {
 }
 
 func (w *fakeWorker) Accept(_ int, rows Rows) error {
-	for _, r := range rows.([]fakeRow) {
+	for _, r := range rows.(fakeRows) {
 		if r.Start+fakeWindow <= w.w {
 			return fmt.Errorf("the window of %v is closed: W is %d", r, w.w)
 		}

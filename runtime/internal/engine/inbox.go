@@ -10,9 +10,19 @@ type message struct {
 	barrier *barrier
 }
 
-// inboxDepth is how many messages one sender may have waiting in an inbox. A message of rows is a
-// batch of 256, so this bounds memory and is enough for both sides to keep busy.
-const inboxDepth = 8
+func (m message) bytes() int {
+	if m.rows == nil {
+		return 0
+	}
+	return m.rows.Bytes()
+}
+
+// Limits of what one sender may have waiting in an inbox, enough for both sides to keep busy: messages, of which one with rows is a batch of
+// at most 256, and bytes of keys, unless a single message has more.
+const (
+	inboxDepth = 8
+	inboxBytes = 256 << 10
+)
 
 // inbox is the mailbox of a keyed task: a bounded queue for each source task, and barrier
 // alignment. Once a barrier has come from one sender, nothing more of that sender is handed out until the
@@ -22,6 +32,7 @@ type inbox struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	queues  [][]message // by sender
+	bytes   []int       // by sender: of its queue
 	blocked []bool      // by sender: its barrier is out, others are missing
 	aligned int         // how many are blocked
 	next    int         // sender to look at first, so that none starves
@@ -29,7 +40,7 @@ type inbox struct {
 }
 
 func newInbox(senders int) *inbox {
-	b := &inbox{queues: make([][]message, senders), blocked: make([]bool, senders)}
+	b := &inbox{queues: make([][]message, senders), bytes: make([]int, senders), blocked: make([]bool, senders)}
 	b.changed.L = &b.mu
 	return b
 }
@@ -46,15 +57,22 @@ func (b *inbox) close() {
 func (b *inbox) put(sender int, m message) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for len(b.queues[sender]) >= inboxDepth && !b.closed {
+	bytes := m.bytes()
+	for !b.hasRoom(sender, bytes) && !b.closed {
 		b.changed.Wait()
 	}
 	if b.closed {
 		return false
 	}
 	b.queues[sender] = append(b.queues[sender], m)
+	b.bytes[sender] += bytes
 	b.changed.Broadcast()
 	return true
+}
+
+func (b *inbox) hasRoom(sender, bytes int) bool {
+	waiting := len(b.queues[sender])
+	return waiting == 0 || waiting < inboxDepth && b.bytes[sender]+bytes <= inboxBytes
 }
 
 // get waits for the next message. A barrier is handed out once, when it has come from every sender.
@@ -91,6 +109,7 @@ func (b *inbox) take(sender int) message {
 	n := copy(q, q[1:])
 	q[n] = message{}
 	b.queues[sender] = q[:n]
+	b.bytes[sender] -= m.bytes()
 	b.changed.Broadcast()
 	return m
 }

@@ -21,7 +21,7 @@ func TestAlignment(t *testing.T) {
 				for n := range int64(barriers) {
 					for i := range rows {
 						time.Sleep(time.Duration(r.IntN(3)) * time.Microsecond)
-						b.put(s, message{op: int(n), rows: i})
+						b.put(s, message{op: int(n), rows: sized(i)})
 					}
 					b.put(s, message{barrier: &barrier{n: n}})
 				}
@@ -40,7 +40,7 @@ func TestAlignment(t *testing.T) {
 					}
 					break
 				}
-				if int64(m.op) != n || m.rows != Rows(next[s]) {
+				if int64(m.op) != n || m.rows != Rows(sized(next[s])) {
 					t.Fatalf("row %v before barrier %d from sender %d; want row %d before barrier %d", m.rows, m.op, s, next[s], n)
 				}
 				next[s]++
@@ -73,4 +73,35 @@ func TestInboxIsBounded(t *testing.T) {
 		}
 		b.close()
 	})
+}
+
+// sized are rows of so many bytes.
+type sized int
+
+func (s sized) Bytes() int { return int(s) }
+
+// TestInboxIsBoundedInBytes shows that a sender waits when its queue has too many bytes, however few messages they are, and that one
+// message may be of any size.
+func TestInboxIsBoundedInBytes(t *testing.T) {
+	const most = 4 // messages that the bytes leave room for
+	for size, want := range map[sized]int{0: inboxDepth, inboxBytes / most: most, inboxBytes/most + 1: most - 1, inboxBytes: 1, 100 * inboxBytes: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newInbox(1)
+			sent := 0
+			go func() {
+				for b.put(0, message{op: sent, rows: size}) {
+					sent++
+				}
+			}()
+			for taken := range 3 * most {
+				synctest.Wait()
+				if sent != taken+want {
+					t.Fatalf("%d messages of %d bytes were sent, and %d taken; want %d to wait", sent, size, taken, want)
+				}
+				b.get()
+			}
+			b.close()
+			synctest.Wait()
+		})
+	}
 }

@@ -40,7 +40,10 @@ type Worker interface {
 }
 
 // Rows is a batch of rows in an exchange. Only Workers of one pipeline know what is in it.
-type Rows any
+type Rows interface {
+	// Bytes is how much there is of what has no greatest size, such as keys.
+	Bytes() int
+}
 
 // Outlet takes what leaves a worker. Its methods block while the receiver is behind, and return at
 // once when the engine is being torn down.
