@@ -2,6 +2,7 @@ package kafkatest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -117,6 +118,23 @@ func (b *Broker) Produce(t testing.TB, topic string, records ...Record) {
 	if err := produce(call(t), b.client, topic, records); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// ProduceLarge writes a record in a batch of its own, as it is, whatever its size, and says whether the topic takes it.
+func (b *Broker) ProduceLarge(t testing.TB, topic string, record Record) bool {
+	t.Helper()
+	const largest = 1 << 30 // that the client allows
+	client, err := kgo.NewClient(b.seeds(), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchCompression(kgo.NoCompression()),
+		kgo.ProducerBatchMaxBytes(largest/2), kgo.BrokerMaxWriteBytes(largest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	err = produce(call(t), client, topic, []Record{record})
+	if err != nil && !errors.Is(err, kerr.MessageTooLarge) {
+		t.Fatal(err)
+	}
+	return err == nil
 }
 
 // ProduceTxn writes records in a transaction of their own, which is then committed or aborted.

@@ -2,9 +2,11 @@ package kafka
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/eoc-lang/eoc/internal/kafkatest"
@@ -128,5 +130,36 @@ func TestManyHeaders(t *testing.T) {
 	list := got.Chunks[0].Records[0].Headers
 	if len(list) != headers+1 || list[0].Key != rec.Headers[0].Key || !bytes.Equal(list[0].Value, rec.Headers[0].Value) || list[headers].Key != "h" {
 		t.Errorf("%d headers were read, want %d", len(list), headers+1)
+	}
+}
+
+// A batch that a client does not read is found from where the client was last heard of, behind what it has fetched meanwhile, and nowhere else.
+func TestFirstLarge(t *testing.T) {
+	b := newBed(t, 2)
+	const limit, before = 2 << 20, 3
+	topic := b.in + "-large"
+	b.CreateTopic(t, topic, 2, fmt.Sprint("max.message.bytes=", 2*limit))
+	half := bytes.Repeat([]byte("h"), partitionBytes/2+1) // one of them in an answer
+	for range before {
+		b.Produce(t, topic, kafkatest.Record{Value: half}, kafkatest.Record{Partition: 1, Value: half})
+	}
+	if !b.ProduceLarge(t, topic, kafkatest.Record{Value: make([]byte, limit)}) {
+		t.Fatal("the topic does not take the large record")
+	}
+	b.Produce(t, topic, kafkatest.Record{Value: half})
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.Addr), kgo.FetchMaxBytes(limit), kgo.BrokerMaxReadBytes(limit))
+	b.must(err)
+	defer client.Close()
+	topics, err := kadm.NewClient(client).ListTopics(b.ctx, topic)
+	b.must(err)
+	for from, want := range map[engine.Position]int64{
+		{Partition: 0, Next: 0}: before, {Partition: 0, Next: before}: before,
+		{Partition: 0, Next: before + 1}: -1, {Partition: 0, Next: before + 2}: -1, {Partition: 1, Next: 0}: -1,
+	} {
+		at, size, err := firstLarge(b.ctx, client, topics[topic], from.Partition, from.Next)
+		b.must(err)
+		if size > 0 != (want >= 0) || size > 0 && (at != want || size < limit || size > limit+limit/16) {
+			t.Errorf("partition %d from offset %d on: a batch at %d of %d bytes, want one at %d", from.Partition, from.Next, at, size, want)
+		}
 	}
 }

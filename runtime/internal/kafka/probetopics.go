@@ -160,7 +160,7 @@ func (c *Cluster) Times(ctx context.Context, at []engine.Position, ends map[stri
 		return out, nil
 	}
 	client, err := kgo.NewClient(append(c.options(c.txns), kgo.ConsumePartitions(from), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
-		kgo.KeepControlRecords(), kgo.FetchMaxPartitionBytes(timesBytes))...)
+		kgo.KeepControlRecords(), kgo.FetchMaxPartitionBytes(timesBytes), kgo.BrokerMaxReadBytes(answerBytes))...)
 	if err != nil {
 		return nil, failure.New(failure.Internal, "", err, "set up a reader")
 	}

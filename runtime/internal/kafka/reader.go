@@ -27,10 +27,11 @@ const (
 	fetchWait      = 250 * time.Millisecond // a broker holds a request open; a resumed partition waits so long
 )
 
-// What one batch of records may be, since the whole of it has to be in memory: as it comes, which is the client's own limit, and
+// What one batch of records may be, since the whole of it has to be in memory: as it comes, in an answer that says something of other partitions, too, and
 // decompressed. A batch of a few kilobytes can be made that decompresses to gigabytes.
 const (
-	answerBytes = 100 << 20
+	batchStored = 100 << 20
+	answerBytes = batchStored + 1<<20
 	batchUnpack = 128 << 20
 )
 
@@ -189,6 +190,8 @@ func (r *reader) failed(ctx context.Context, topic string, id int32, err error) 
 		return failure.New(failure.Lost, lostHelp(), err, "topic %s, partition %d was cut back: records that were read before are gone", topic, id)
 	case errors.Is(err, kerr.OffsetOutOfRange):
 		return r.outOfRange(ctx, topic, id)
+	case largeSize(err) > 0:
+		return r.tooLarge(ctx, err)
 	case errors.As(err, &large):
 		help := fmt.Sprintf("have the producer write smaller batches; to go on without these records, delete what is before offset %d with kafka-delete-records.sh, and start with --accept-loss", large.NextOffset)
 		return failure.New(failure.Record, help, nil, "topic %s, partition %d: the records from offset %d to before %d are one batch of more than %d MiB, decompressed, and none that large is read",
