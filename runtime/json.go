@@ -163,7 +163,7 @@ func (c *JSON) Fault() Fault { return c.fault }
 // fail keeps the first fault. It returns false.
 func (c *JSON) fail(reason string, at int) bool {
 	if c.fault.Reason == "" {
-		c.fault = Fault{Reason: c.orEnds(reason, at), At: at}
+		c.fault = Fault{Reason: c.why(reason, at), At: at}
 		if c.field >= 0 {
 			c.fault.Field = c.fields[c.field].Name
 		}
@@ -184,16 +184,22 @@ func (c *JSON) failSkipped(i, at int) bool {
 	return false
 }
 
-// orEnds is the reason for a fault at a byte, which is another one if there is none: what was looked for may be missing because the
-// record was cut off.
-func (c *JSON) orEnds(reason string, at int) string {
+// why is the reason for a fault at a byte, where something is looked for. It is another one if the record was cut off there or within
+// the value of a field, and if that is null.
+func (c *JSON) why(reason string, at int) string {
 	switch {
-	case skipSpace(c.rec, at) < len(c.rec) || reason == missingField:
+	case reason == missingField || reason == duplicateField:
 		return reason
-	case c.field >= 0:
-		return endsInField
+	case skipSpace(c.rec, at) == len(c.rec):
+		return truncated
+	case c.field < 0:
+		return reason
+	case c.Null():
+		return isNull
+	case ^skipValue(c.rec, c.pos) == len(c.rec):
+		return truncated
 	}
-	return truncated
+	return reason
 }
 
 // readMember reads from the end of a value to the begin of the next one, byte by

@@ -153,8 +153,8 @@ func TestTimeUnit(t *testing.T) {
 		{"1.5", Millisecond, 0, notInteger},
 		{"1e99", Millisecond, 0, notInteger},
 		{`"1"`, Millisecond, 0, timeIsText},
-		{"", Millisecond, 0, endsInField},
-		{"-", Millisecond, 0, notInteger},
+		{"", Millisecond, 0, truncated},
+		{"-", Millisecond, 0, truncated},
 	} {
 		c.Begin([]byte(x.text))
 		if got := c.TimeUnit(x.unit); got != x.want || c.Fault().Reason != x.reason {
