@@ -291,7 +291,7 @@ func changed(t *testing.T, b *kafkatest.Broker) {
 		t.Fatal(err)
 	}
 	r := p.run(t)
-	expect(t, r, "state", doctor.Failure, "the program has changed", "orders.eo:9: orders is `topic other`, was `topic changed-in`")
+	expect(t, r, "state", doctor.Failure, "the program has changed", "orders.eo:9: orders: `topic other`, was `topic changed-in`")
 	expect(t, r, "state-directory", doctor.Warning, "may be read by others", "chmod 700")
 	expect(t, r, "start", doctor.Unknown)
 	if r.Code() != 5 {

@@ -69,7 +69,7 @@ func compareForms(old, now []checkpoint.Form) []string {
 		case i < 0:
 			changes = append(changes, fmt.Sprintf("%s: %s is new (%s)", f.Place, f.ID, f.Form))
 		case old[i].Form != f.Form:
-			changes = append(changes, fmt.Sprintf("%s: %s is `%s`, was `%s`", f.Place, f.ID, f.Form, old[i].Form))
+			changes = append(changes, fmt.Sprintf("%s: %s: %s", f.Place, f.ID, changeOf(old[i].Form, f.Form)))
 		}
 	}
 	for _, o := range old {

@@ -372,7 +372,7 @@ func TestFingerprint(t *testing.T) {
 		{"changed", func(o *state.Options) {
 			o.Forms[1] = checkpoint.Form{ID: "totals/window", Place: "p.eo:9", Form: "tumbling 10s"}
 		},
-			[]string{"p.eo:9: totals/window is `tumbling 10s`, was `tumbling 1m by user string: sum(amount)`", "--fresh"}},
+			[]string{"p.eo:9: totals/window: `tumbling 10s`, was `tumbling 1m`; `by user string` is gone; aggregate 1, `sum(amount)`, is gone; undo", "--fresh"}},
 		{"added and removed", func(o *state.Options) { o.Forms[1] = checkpoint.Form{ID: "sums/window", Place: "p.eo:9", Form: "x"} },
 			[]string{"p.eo:9: sums/window is new (x)", "totals/window, formerly at p.eo:8, is gone (tumbling 1m by user string: sum(amount))"}},
 	}
