@@ -7,3 +7,8 @@ import _ "embed" // for the pages
 //
 //go:embed errors.md
 var Errors string
+
+// Operations is operations.md: its section `## Stopping and exit codes` has a table of the codes.
+//
+//go:embed operations.md
+var Operations string

@@ -13,10 +13,12 @@ import (
 func newExplain(io streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [CODE]",
-		Short: "Explain the code of a fault, or list all codes",
+		Short: "Explain the code of a fault or of an exit, or list all codes",
 		Long: `Explain what the code of a fault, the word in brackets behind its message, means and what to do about
-it. Without a code all are listed, with a line about each.`,
+it; or what the exit code of a program means, the number that its log names code. Without a code all words are
+listed, with a line about each.`,
 		Example: `  eoc explain unknown-field
+  eoc explain 5
   eoc explain`,
 		Annotations:       exits(saysDone, "2  there is no such code"),
 		Args:              oneCode,
@@ -40,6 +42,9 @@ func listCodes(io streams) error {
 
 func explain(code string, io streams) error {
 	text, ok := diag.Explain(code)
+	if !ok {
+		text, ok = diag.ExplainExit(code)
+	}
 	if !ok {
 		if near := diag.Nearest(code, diag.Codes()); near != "" {
 			return fmt.Errorf("there is no code %s; did you mean %s?", code, near)

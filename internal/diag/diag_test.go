@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -162,5 +163,25 @@ func TestCodes(t *testing.T) {
 	}
 	if s := Summary("nonsense"); s != "" {
 		t.Errorf("nonsense is %q", s)
+	}
+}
+
+// TestExplainExit: every exit code of a program is explained, and no other number.
+func TestExplainExit(t *testing.T) {
+	for code := range 14 {
+		text, ok := ExplainExit(strconv.Itoa(code))
+		what, rest, _ := strings.Cut(text, "\n\n")
+		_, supervisor, _ := strings.Cut(rest, "\nA supervisor should: ")
+		if supervisor, _, _ = strings.Cut(supervisor, "\n"); !ok || len(what) < 15 || len(supervisor) < 7 || strings.ContainsAny(text, "|[]") {
+			t.Errorf("%d: %v, %q", code, ok, text)
+		}
+	}
+	if text, _ := ExplainExit("5"); !strings.HasPrefix(text, "the state is refused: damaged") || !strings.Contains(text, "A supervisor should: wait for a person\n") {
+		t.Error(text)
+	}
+	for _, none := range []string{"14", "-1", "05", "", "code", "a signal", "---"} {
+		if text, ok := ExplainExit(none); ok {
+			t.Errorf("%q is explained: %q", none, text)
+		}
 	}
 }
