@@ -19,6 +19,8 @@ type scope struct {
 	known facts
 	// folded are the fields that were there in front of an aggregate, for messages.
 	folded ir.Row
+	// besideText: what is checked is compared with a text.
+	besideText bool
 }
 
 // check types an expression.
@@ -88,6 +90,9 @@ func (s scope) ref(e *syntax.Ref) operand {
 		if !s.open {
 			d := diag.New("unknown-field", s.c.at(e.Node), "`%s` is not a field of %s", e.Name, s.of).
 				DidYouMean(e.Name, names(s.row))
+			if s.besideText && !e.Quoted && d.Label == "" {
+				d = d.WithLabel("if it is a text, it stands in quotes: %q", e.Name)
+			}
 			if len(s.row) > 0 {
 				d = d.WithNote("here: %s", fields(s.row))
 			}
@@ -193,7 +198,11 @@ func (s scope) logic(e *syntax.Binary) operand {
 
 func (s scope) compare(e *syntax.Binary) operand {
 	bad := operand{node: e.Node}
-	l, r := s.check(e.L), s.check(e.R)
+	l := s.check(e.L)
+	if _, ok := e.R.(*syntax.Ref); ok && !l.bad() && !l.null {
+		s.besideText = l.x.Type().Kind == ir.String
+	}
+	r := s.check(e.R)
 	if l.bad() || r.bad() {
 		return bad
 	}

@@ -120,6 +120,10 @@ func (c *checker) parallelism(o *syntax.Option) int {
 // restart reads backoff(min, max: m).
 func (c *checker) restart(o *syntax.Option) {
 	const form = "backoff(1s, max: 1m)"
+	if l, ok := o.Values[0].(*syntax.Literal); ok && l.Kind == "duration" {
+		c.badOption(o, form)
+		return
+	}
 	word, call := c.wordOption(o, "backoff")
 	if word == "" {
 		return

@@ -198,11 +198,20 @@ func (c *checker) topic(e syntax.Expr) (Setting, bool) {
 		s, ok = c.setting(call.Args[0].Value)
 	}
 	if !ok {
-		c.report(diag.New("bad-connector", c.at(call.Node), "kafka takes one topic").WithLabel("expected kafka(\"topic\") or kafka(env(\"NAME\"))"))
+		d := diag.New("bad-connector", c.at(call.Node), "kafka takes one topic").WithLabel("expected kafka(\"topic\") or kafka(env(\"NAME\"))")
+		if len(call.Args) == 1 && call.Args[0].Name == nil {
+			if bare := c.file.Line(call.Args[0].Value.Span()); bareTopic.MatchString(bare) {
+				d = d.WithLabel("a topic stands in quotes: kafka(%q)", bare)
+			}
+		}
+		c.report(d)
 		return Setting{}, false
 	}
 	return s, c.topicName(call.Args[0].Node, s)
 }
+
+// bareTopic is a topic without its quotes.
+var bareTopic = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*$`)
 
 // maxTopic is the length that Kafka allows a topic's name (org.apache.kafka.common.internals.Topic).
 const maxTopic = 249

@@ -18,7 +18,7 @@ func (w *streamWalk) windowed(n *syntax.Window) {
 	}
 	if kind := n.Kind.String(); kind != "tumbling" {
 		if slices.Contains([]string{"hopping", "cumulate", "session", "sliding", "same"}, kind) {
-			w.notYet(n.Node, "a "+kind+" window")
+			w.report(diag.New("not-yet", w.at(n.Node), "a %s window is not in this version of eoc yet", kind).WithNote("here: tumbling"))
 		}
 		w.lose()
 		return

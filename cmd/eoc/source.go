@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/eoc-lang/eoc/dsl"
 	"github.com/eoc-lang/eoc/internal/diag"
@@ -36,7 +38,7 @@ func readSource(ctx context.Context, name string, in io.Reader) (source, error) 
 
 func openSource(name string) (source, error) {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return source{}, fmt.Errorf("%s is a folder; expected a .eo file", name)
+		return source{}, fmt.Errorf("%s is a folder; expected .eo files, such as %s", name, filepath.Join(name, "*.eo"))
 	}
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,6 +52,9 @@ func openSource(name string) (source, error) {
 	}
 	defer f.Close()
 	text, err := readLimited(f)
+	if err == nil && bytes.IndexByte(text[:min(len(text), 512)], 0) >= 0 { // a program that eoc has made, for one
+		return source{}, fmt.Errorf("%s is no text; expected a .eo file", name)
+	}
 	return source{name, text}, err
 }
 

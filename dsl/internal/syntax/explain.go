@@ -93,15 +93,41 @@ func (f *File) explainWord(part []lexer.Token, i int, m *misfit, inStream bool, 
 	case inStream && part[i-1].Pos.Line != t.Pos.Line:
 		return proposed(f.fault(t, "unknown-clause", "`%s` is not a clause", t.Value), t.Value, clauseHabits, clausesHere), true
 	case inStream && clauseWords[t.Value]:
-		return f.fault(t, "clause-line", "`%s` begins a clause and stands on a new line", t.Value), true
+		d := f.fault(t, "clause-line", "`%s` begins a clause and stands on a new line", t.Value)
+		if t.Value == "where" && clause != nil {
+			switch clause.Value {
+			case "aggregate":
+				d = d.WithLabel("the condition of an aggregate is written `if`")
+			case "to":
+				d = d.WithLabel("the condition of a sink is written `if`")
+			}
+		}
+		return d, true
 	case inStream && clause != nil && clause.Value == "window" && m.want == "`}`":
-		return f.fault(t, "unknown-window-option", "`%s` is not a window option", t.Value).
-			DidYouMean(t.Value, windowWordsHere).WithNote("here: %s", list(windowWordsHere)), true
+		d := f.fault(t, "unknown-window-option", "`%s` is not a window option", t.Value).
+			DidYouMean(t.Value, windowWordsHere).WithNote("here: %s", list(windowWordsHere))
+		if before := part[i-1]; d.Label == "" && f.lastKey(part[:i]) {
+			d = d.WithLabel("if it is a key, write `%s, %s`", before.Value, t.Value)
+		}
+		return d, true
 	case part[0].Value == "test" && m.want == "`}`":
 		return f.fault(t, "unknown-step", "`%s` is not a step of a test", t.Value).
 			DidYouMean(t.Value, []string{"given", "crash", "expect"}), true
 	}
 	return diag.Diagnostic{}, false
+}
+
+// lastKey reports whether tokens of a window end in a name that is one of its keys.
+func (f *File) lastKey(toks []lexer.Token) bool {
+	isName := func(t lexer.Token) bool { return t.Type == kindID || t.Type == kindQ }
+	for i := len(toks) - 1; i > 0 && isName(toks[i]); i -= 2 {
+		if before := toks[i-1]; before.Value == "by" && before.Type == kindID {
+			return true
+		} else if before.Value != "," {
+			return false
+		}
+	}
+	return false
 }
 
 // context finds the innermost open bracket and the clause at the end of the tokens.
@@ -207,6 +233,9 @@ var signs = map[byte]string{
 	'@': "a time is written @00:00:05",
 }
 
+// letters are those of units.
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
 // badToken explains a token that the lexer could not place.
 func (f *File) badToken(t lexer.Token) diag.Diagnostic {
 	if limit, long := tooLong(t); long {
@@ -231,7 +260,12 @@ func (f *File) badToken(t lexer.Token) diag.Diagnostic {
 	case c == '`':
 		return f.fault(t, "unclosed-name", "this quoted name has no end").WithLabel("%s", signs[c])
 	case c >= '0' && c <= '9':
-		return f.fault(t, "bad-number", "`%s` is neither a number nor a duration", t.Value).WithLabel("as in 1.5, 1e3, 90s or 1h30m")
+		d := f.fault(t, "bad-number", "`%s` is neither a number nor a duration", t.Value).WithLabel("as in 1.5, 1e3, 90s or 1h30m")
+		digits := strings.TrimRight(t.Value, letters)
+		if short := unitHabits[strings.ToLower(t.Value[len(digits):])]; short != "" && duration.MatchString(digits+short) {
+			d = d.WithLabel("write `%s`", digits+short)
+		}
+		return d
 	case c >= utf8.RuneSelf && len(t.Value) > 1 || ascii.MatchString(string(c)):
 		return f.fault(t, "bad-name", "names are plain ASCII").WithLabel("quote it: `%s`", t.Value)
 	default:

@@ -146,6 +146,8 @@ func (f *File) routeHabit(p place) (diag.Diagnostic, bool) {
 	switch {
 	case p.in("to") && t.Type == kindID && t.Value == "else" && p.open.Value == "{":
 		return f.fault(t, "syntax", "`else` stands behind its sink").WithLabel("%s", routes), true
+	case p.in("to") && p.inStream() && p.at(-1).Pos.Line == t.Pos.Line && (isWord(t, "when") || isWord(t, "unless")):
+		return f.fault(t, "syntax", "`%s` does not fit here", t.Value).WithLabel("the condition of a sink is written `if`"), true
 	case p.inStream() && t.Type == kindID && strings.EqualFold(t.Value, "if"):
 		return f.fault(t, "unknown-clause", "`%s` is not a clause", t.Value).WithHelp(routes), true
 	case p.in("from") && p.inStream() && isWord(t, "as") && p.at(-1).Pos.Line == t.Pos.Line:

@@ -90,6 +90,8 @@ func (f *File) windowHabit(p place) (diag.Diagnostic, bool) {
 	case sameLine && (isWord(t, "group") || isWord(t, "partition")) && isWord(next, "by"):
 		return diag.New("unknown-window-option", f.span(t, next), "`%s %s` is not a window option", t.Value, next.Value).
 			WithLabel("write `by %s`", p.at(2).Value), true
+	case t.Type == kindDuration && before.Value == "window" && before.Type == kindClause:
+		return f.fault(t, "syntax", "the kind of the window is missing").WithLabel("write `tumbling %s`", t.Value), true
 	case t.Value == "(" && p.at(-2).Value == "window" && p.at(-2).Type == kindClause:
 		return f.fault(t, "syntax", "a window has no brackets").WithLabel("write `window %s %s`", before.Value, next.Value), true
 	case t.Value == "," && t.Type == kindOp:
@@ -105,7 +107,9 @@ func (f *File) listHabit(p place) (diag.Diagnostic, bool) {
 	case p.open.Value == "(" && t.Value == "," && p.want == "`)`" && isWord(p.beforeOpen(), "in"):
 		return f.fault(*p.open, "syntax", "the list of `in` stands in square brackets").
 			WithLabel("write `in [%s, …]`", before.Value), true
-	case !p.inStream() || !p.in("let", "select", "aggregate") || t.Type != kindID && t.Type != kindQ || before.Pos.Line == t.Pos.Line:
+	case p.open.Value == "[" && isWord(p.beforeOpen(), "not") && isWord(p.beforeOpenBy(2), "in"):
+		return f.fault(p.beforeOpenBy(2), "syntax", "`in not` is not an operator").WithLabel("write `not in [%s, …]`", before.Value), true
+	case !p.inStream() || !p.in("let", "select", "aggregate") || t.Type != kindID && t.Type != kindQ || before.Pos.Line == t.Pos.Line && p.at(-2).Value == "=":
 		return diag.Diagnostic{}, false
 	case next.Value == "=" && next.Type == kindOp:
 		return f.fault(before, "syntax", "`,` is missing after this").
@@ -115,10 +119,13 @@ func (f *File) listHabit(p place) (diag.Diagnostic, bool) {
 }
 
 // beforeOpen is the token in front of the innermost open bracket.
-func (p place) beforeOpen() lexer.Token {
-	for j := p.i - 1; j > 0; j-- {
+func (p place) beforeOpen() lexer.Token { return p.beforeOpenBy(1) }
+
+// beforeOpenBy is the token that stands n in front of the innermost open bracket.
+func (p place) beforeOpenBy(n int) lexer.Token {
+	for j := p.i - 1; j >= n; j-- {
 		if p.part[j].Pos == p.open.Pos {
-			return p.part[j-1]
+			return p.part[j-n]
 		}
 	}
 	return lexer.Token{}
