@@ -96,7 +96,7 @@ func (b *Broker) DeleteGroup(t testing.TB, group string) {
 	}
 }
 
-// AddPartitions makes a topic have the given number of partitions, and waits until Produce knows them.
+// AddPartitions makes a topic have the given number of partitions, and waits until the broker knows them, and Produce if it has written to the topic.
 func (b *Broker) AddPartitions(t testing.TB, topic string, partitions int) {
 	t.Helper()
 	answers, err := kadm.NewClient(b.client).UpdatePartitions(call(t), partitions, topic)
@@ -105,6 +105,10 @@ func (b *Broker) AddPartitions(t testing.TB, topic string, partitions int) {
 	}
 	if err != nil {
 		t.Fatalf("give %s %d partitions: %v", topic, partitions, err)
+	}
+	b.awaitTopic(t, topic, int32(partitions))
+	if leader, _, err := b.client.PartitionLeader(topic, 0); err != nil || leader < 0 {
+		return // who never wrote to it asks when it does
 	}
 	const pause = 20 * time.Millisecond
 	for ctx := call(t); ; time.Sleep(pause) {

@@ -119,8 +119,10 @@ func (a *Account) Add(n int64, at time.Time, producer int64, written []Written) 
 		i := next.find(w.Topic, w.Partition)
 		if i < 0 { // it was made while the program ran: those that were there are known from the start
 			o := Output{Topic: w.Topic, Partition: w.Partition}
-			if j := slices.IndexFunc(next.Outputs, func(o Output) bool { return o.Topic == w.Topic }); j >= 0 {
-				o.TopicID = next.Outputs[j].TopicID
+			for _, known := range next.Outputs {
+				if known.Topic == w.Topic {
+					o.TopicID = known.TopicID // that of the last, if it was made again
+				}
 			}
 			i, next.Outputs = len(next.Outputs), append(next.Outputs, o)
 		}

@@ -65,6 +65,16 @@ func TestAddLeavesTheAccountBefore(t *testing.T) {
 	}
 }
 
+// A partition that a topic gets is one of the topic as it is now, not of one of that name before.
+func TestAddAPartitionOfATopicThatWasMadeAgain(t *testing.T) {
+	a := (*Account)(nil).Run("p", 0, nil)
+	a.Outputs = []Output{{Topic: "out", TopicID: ID{1}}, {Topic: "other", TopicID: ID{7}}, {Topic: "out", TopicID: ID{2}}, {Topic: "another", TopicID: ID{8}}}
+	a = a.Add(1, time.Unix(1_000_000, 0), 1, []Written{{Topic: "out", Partition: 1, Tally: Tally{Next: 1, Records: 1}}})
+	if !a.Knows("out", ID{2}, 1) {
+		t.Errorf("%+v", a.Outputs)
+	}
+}
+
 func TestProducersAreForgotten(t *testing.T) {
 	a := fill(t, 600*time.Minute, 600)
 	if len(a.Producers) != maxProducers || a.Forgotten != 600-maxProducers {

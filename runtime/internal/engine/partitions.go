@@ -111,6 +111,9 @@ func (a *attempt) topics(ctx context.Context) ([]input, error) {
 			written = topics
 		}
 	}
+	if err := a.outputsAre(written); err != nil {
+		return nil, err
+	}
 	a.anchorage = a.Spec.anchor(inputs, written)
 	a.writer.anchorage = a.anchorage
 	return inputs, nil

@@ -46,6 +46,8 @@ type Engine struct {
 
 	board board // behind Status
 
+	outputs map[string]Topic // topics of exactly-once sinks, as the process knows them
+
 	// What is left of the options that hold for the first start of the process.
 	fresh, acceptLoss bool
 	accepted          map[place]accepted

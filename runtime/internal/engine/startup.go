@@ -254,6 +254,7 @@ func (s *startup) account(ctx context.Context, c *checkpoint.Checkpoint) error {
 		if unknown == nil {
 			continue
 		}
+		s.otherOutput(c.Account, name, topic)
 		ends, err := s.clusters.job().Offsets(ctx, name, unknown, OffsetAt{Kind: End})
 		if err != nil {
 			return err

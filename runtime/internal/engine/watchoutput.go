@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -11,7 +12,8 @@ import (
 // outputWatch notices output that stays invisible while the pipeline runs.
 type outputWatch struct {
 	*attempt
-	seen map[outPlace]*stuck
+	seen    map[outPlace]*stuck
+	missing int // looks in a row that have missed a topic
 }
 
 // stuck is a partition whose last stable offset does not move.
@@ -28,7 +30,7 @@ type outPlace struct {
 	id    int32
 }
 
-// watchOutput looks at the partitions of the exactly-once sinks until ctx ends.
+// watchOutput looks at the topics of the exactly-once sinks and their partitions until ctx ends.
 func (a *attempt) watchOutput(ctx context.Context) error {
 	w := &outputWatch{attempt: a, seen: map[outPlace]*stuck{}}
 	tick := time.NewTicker(outputEvery)
@@ -38,7 +40,14 @@ func (a *attempt) watchOutput(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case now := <-tick.C:
-			if err := w.look(ctx, now); err != nil && ctx.Err() == nil {
+			topics, err := a.clusters.job().Topics(ctx, a.Spec.Outputs())
+			if err == nil {
+				if gone := cmp.Or(a.outputsAre(topics), w.missed(topics)); gone != nil {
+					return gone
+				}
+				err = w.look(ctx, now)
+			}
+			if err != nil && ctx.Err() == nil {
 				a.log.Debug("the broker does not say which output can be seen", "error", err)
 			}
 		}

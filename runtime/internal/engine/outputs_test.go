@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
+	"github.com/eoc-lang/eoc/runtime/internal/failure"
+	"github.com/eoc-lang/eoc/runtime/internal/record"
+)
+
+// remake makes the topic of the sink anew, with another id.
+func (c *fakeCluster) remake(id byte, partitions int) {
+	c.set(func() {
+		c.topics["out"] = &fakeTopic{id: checkpoint.ID{id}, parts: make([][]record.Record, partitions)}
+	})
+}
+
+// within waits for the end of a pipeline, for a minute.
+func within(t *testing.T, ended <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(time.Minute):
+		t.Fatal("it goes on")
+		return nil
+	}
+}
+
+// TestOutputTopicIsAnother makes the topic of a sink anew, and lets it grow: while the pipeline runs, while it waits for its cluster, and while it rests.
+func TestOutputTopicIsAnother(t *testing.T) {
+	const again, before, more = "was deleted and made again while the program ran", "was deleted and made again: what was written", "more partitions"
+	for name, waits := range map[string]bool{"running": false, "waiting for its cluster": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, store := newFakeCluster(1), newFakeStore()
+				e := newFakeEngine(c, store, 1, checkpoint.Until{})
+				stop, ended := make(chan struct{}), make(chan error, 1)
+				go func() { ended <- e.Run(t.Context(), stop) }()
+				c.append("in", 0, "a", 1000)
+				time.Sleep(time.Second)
+				if waits {
+					c.set(func() { c.down = failure.New(failure.Transient, "", nil, "no answer") })
+					c.append("in", 0, "a", 2000)
+					time.Sleep(2 * CommitTimeout)
+				}
+				c.remake(3, 1)
+				c.set(func() { c.down = nil })
+				if err := within(t, ended); failure.KindOf(err) != failure.Cluster || !strings.Contains(err.Error(), again) {
+					t.Errorf("it has ended with %v", err)
+				}
+
+				e = newFakeEngine(c, store, 1, checkpoint.Until{})
+				log := listen(e)
+				stop = make(chan struct{})
+				go func() { ended <- e.Run(t.Context(), stop) }()
+				c.append("in", 0, "a", 3000)
+				time.Sleep(3 * outputEvery)
+				log.said(t, 1, before, "topic=out", "--fresh")
+				log.said(t, 0, more)
+				close(stop)
+				if err := within(t, ended); err != nil {
+					t.Errorf("the new one: %v", err)
+				}
+			})
+		})
+	}
+	t.Run("grown", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c, store := newFakeCluster(1), newFakeStore()
+			for life := range 2 {
+				e := newFakeEngine(c, store, 1, checkpoint.Until{})
+				log := listen(e)
+				stop, ended := make(chan struct{}), make(chan error)
+				go func() { ended <- e.Run(t.Context(), stop) }()
+				c.append("in", 0, "a", int64(1000*(life+1)))
+				time.Sleep(time.Second)
+				log.said(t, life, more) // in its rest it has grown
+				c.set(func() { c.topics["out"].parts = make([][]record.Record, 2+2*life) })
+				time.Sleep(3 * outputEvery)
+				log.said(t, life+1, more, "topic=out", []string{"partitions=2 before=1", "partitions=4 before=3"}[life])
+				close(stop)
+				if err := within(t, ended); err != nil {
+					t.Error(err)
+				}
+				c.set(func() { c.topics["out"].parts = make([][]record.Record, 3) })
+			}
+		})
+	})
+}
+
+// TestOutputTopicIsGone: a topic of a sink that one look misses may be unknown to a broker that comes up; one that is gone ends the pipeline, though it
+// writes nothing.
+func TestOutputTopicIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newFakeCluster(1)
+		e := newFakeEngine(c, newFakeStore(), 1, checkpoint.Until{})
+		ended := make(chan error, 1)
+		go func() { ended <- e.Run(t.Context(), nil) }()
+		time.Sleep(time.Second)
+		topic := c.topics["out"]
+		for range 2 {
+			c.set(func() { delete(c.topics, "out") })
+			time.Sleep((goneAfter - 1) * outputEvery)
+			c.set(func() { c.topics["out"] = topic })
+			time.Sleep(outputEvery)
+		}
+		if len(ended) != 0 {
+			t.Fatalf("it has ended with %v", <-ended)
+		}
+		c.set(func() { delete(c.topics, "out") })
+		if err := within(t, ended); failure.KindOf(err) != failure.Cluster || !strings.Contains(err.Error(), "missing topic: out") || !strings.Contains(err.Error(), "--create --topic out") {
+			t.Errorf("it has ended with %v", err)
+		}
+	})
+}
