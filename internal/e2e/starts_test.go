@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -60,10 +61,23 @@ func TestManyStarts(t *testing.T) {
 }
 
 // TestIDsExpire lets the coordinator forget the transactional ids, as it does with those that are not used for a week: while the program is
-// at rest, behind a commit that it does not know of, and behind an abort. Each time it goes on.
+// at rest, behind a commit that it does not know of, and behind an abort. Each time it goes on. EO_MATRIX=1 does so with V1 too.
 func TestIDsExpire(t *testing.T) {
 	t.Parallel()
-	broker := kafkatest.Start(t, kafkatest.Options{TransactionVersion: 2, Settings: map[string]string{
+	versions := []int{2}
+	if os.Getenv("EO_MATRIX") == "1" {
+		versions = []int{1, 2}
+	}
+	for _, version := range versions {
+		t.Run(fmt.Sprint("V", version), func(t *testing.T) {
+			t.Parallel()
+			idsExpire(t, version)
+		})
+	}
+}
+
+func idsExpire(t *testing.T, version int) {
+	broker := kafkatest.Start(t, kafkatest.Options{TransactionVersion: version, Settings: map[string]string{
 		"transactional.id.expiration.ms": "3000", "transaction.remove.expired.transaction.cleanup.interval.ms": "200",
 	}})
 	p := newPipeline(t, "orders", patient(example(t, "orders")), broker)
@@ -74,9 +88,7 @@ func TestIDsExpire(t *testing.T) {
 		next()
 		r.dieAt(t, i, d)
 		if d.abort { // a transaction that is open is not forgotten
-			for _, id := range r.transactionalIDs() {
-				broker.Fence(t, id)
-			}
+			r.abort(t)
 		}
 		r.feeder.pause()
 		await(t, "the coordinator to forget the ids", forgotten)
