@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/eoc-lang/eoc/planner"
 )
@@ -29,29 +30,30 @@ func (s *stream) drawing() []string {
 	for _, in := range s.program.inputs(s.first, planner.Rows) {
 		from = append(from, readName(in.from))
 	}
-	line := strings.Join(from, ", ")
+	var line strings.Builder
+	line.WriteString(strings.Join(from, ", "))
 	late := ""
 	for _, n := range s.nodes {
 		switch op := n.Op.(type) {
 		case *planner.Filter:
-			line += arrow + "where"
+			line.WriteString(arrow + "where")
 		case *planner.Project:
-			line += arrow + pick(op.Append, "let", "select")
+			line.WriteString(arrow + pick(op.Append, "let", "select"))
 		case *planner.Window:
-			line += arrow
+			line.WriteString(arrow)
 			if op.Late != nil {
-				late = strings.Repeat(" ", len([]rune(line))) + "late" + arrow + oneLine(op.Late.Name)
+				late = strings.Repeat(" ", utf8.RuneCountInString(line.String())) + "late" + arrow + oneLine(op.Late.Name)
 			}
-			line += s.window.heading() + arrow + s.window.names()
+			line.WriteString(s.window.heading() + arrow + s.window.names())
 		}
 	}
 	if to := s.targets(); to != "" {
-		line += arrow + to
+		line.WriteString(arrow + to)
 	}
 	if late == "" {
-		return []string{line}
+		return []string{line.String()}
 	}
-	return []string{line, late}
+	return []string{line.String(), late}
 }
 
 // readName is how a stream calls what it reads.

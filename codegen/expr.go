@@ -16,8 +16,9 @@ type code struct {
 	columns []value // of the row; the zero value where nothing reads it
 	// fallible: a function of Calc was called since the last check.
 	fallible bool
-	said     itemPlace // in the last comment
-	silent   bool      // places go without saying
+	weight   map[ir.Expr]int // how much code an expression has become
+	said     itemPlace       // in the last comment
+	silent   bool            // places go without saying
 }
 
 func (c *code) add(statements ...jen.Code) { c.list = append(c.list, statements...) }
@@ -79,7 +80,37 @@ func (c *code) scratch(f string, args ...jen.Code) value {
 	return value{code: jen.Id("p").Dot("calc").Dot(f).Call(args...), prec: primary}
 }
 
+// maxWeight is how many operators and operands a Go expression has at most. gofmt takes the square of their number, and nobody
+// reads more: a part of what is larger becomes a variable.
+const maxWeight = 200
+
 func (c *code) value(e ir.Expr) value {
+	v := c.written(e)
+	weight := 1
+	if !v.simple {
+		for _, x := range operands(e) {
+			weight += c.weight[x]
+		}
+	}
+	if weight > maxWeight {
+		v, weight = c.variable("v", v, e.Type()), 1
+	}
+	if c.weight == nil {
+		c.weight = map[ir.Expr]int{}
+	}
+	c.weight[e] = weight
+	return v
+}
+
+// variable puts v, of type t, into a new variable.
+func (c *code) variable(want string, v value, t ir.Type) value {
+	n := c.locals.take(want)
+	c.add(jen.Id(n).Op(":=").Add(v.typed(t).code))
+	return name(n)
+}
+
+// written is the value of e as an expression of Go, behind statements where there is none.
+func (c *code) written(e ir.Expr) value {
 	switch e := e.(type) {
 	case *ir.Column:
 		v := c.columns[e.Index]
@@ -152,13 +183,18 @@ func (c *code) in(e *ir.In) value {
 	x := &ir.Column{Index: len(row), T: e.X.Type()}
 	c.columns = append(slices.Clip(row), c.simple("v", e.X))
 	var v value
+	weight := 0
 	for i, y := range e.List {
+		if weight > maxWeight {
+			v, weight = c.variable("ok", v, ir.Type{Kind: ir.Bool}), 1
+		}
 		item := &ir.Compare{Op: op, L: x, R: y}
 		if i == 0 {
 			v = c.value(item)
 		} else {
 			v = c.logic(!e.Neg, v, item)
 		}
+		weight += c.weight[item] + 1
 	}
 	c.columns = row
 	return v

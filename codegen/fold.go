@@ -69,7 +69,7 @@ func same(x, y ir.Expr) bool {
 	if x == nil || y == nil {
 		return x == nil && y == nil
 	}
-	if x.Type() != y.Type() || !slices.EqualFunc(operands(x), operands(y), same) {
+	if x.Type() != y.Type() {
 		return false
 	}
 	switch x := x.(type) {
@@ -82,41 +82,39 @@ func same(x, y ir.Expr) bool {
 			return ok && x.Value == nil && y.Value == nil
 		}
 		return order(x.Value, y.Value) == 0
+	case *ir.Not:
+		y, ok := y.(*ir.Not)
+		return ok && same(x.X, y.X)
+	case *ir.Neg:
+		y, ok := y.(*ir.Neg)
+		return ok && same(x.X, y.X)
 	case *ir.Arith:
 		y, ok := y.(*ir.Arith)
-		return ok && x.Op == y.Op
+		return ok && x.Op == y.Op && same(x.R, y.R) && same(x.L, y.L)
 	case *ir.Compare:
 		y, ok := y.(*ir.Compare)
-		return ok && x.Op == y.Op
+		return ok && x.Op == y.Op && same(x.R, y.R) && same(x.L, y.L)
 	case *ir.Logic:
 		y, ok := y.(*ir.Logic)
-		return ok && x.Or == y.Or
+		return ok && x.Or == y.Or && same(x.R, y.R) && same(x.L, y.L)
 	case *ir.In:
 		y, ok := y.(*ir.In)
-		return ok && x.Neg == y.Neg
+		return ok && x.Neg == y.Neg && same(x.X, y.X) && slices.EqualFunc(x.List, y.List, same)
+	case *ir.Coalesce:
+		y, ok := y.(*ir.Coalesce)
+		return ok && same(x.Else, y.Else) && same(x.X, y.X)
 	case *ir.IsNull:
 		y, ok := y.(*ir.IsNull)
-		return ok && x.Neg == y.Neg
-	}
-	switch x.(type) {
-	case *ir.Not:
-		_, ok := y.(*ir.Not)
-		return ok
-	case *ir.Neg:
-		_, ok := y.(*ir.Neg)
-		return ok
-	case *ir.Coalesce:
-		_, ok := y.(*ir.Coalesce)
-		return ok
+		return ok && x.Neg == y.Neg && same(x.X, y.X)
 	case *ir.Cond:
-		_, ok := y.(*ir.Cond)
-		return ok
+		y, ok := y.(*ir.Cond)
+		return ok && same(x.If, y.If) && same(x.Then, y.Then) && same(x.Else, y.Else)
 	case *ir.Cast:
-		_, ok := y.(*ir.Cast)
-		return ok
+		y, ok := y.(*ir.Cast)
+		return ok && same(x.X, y.X)
 	case *ir.Known:
-		_, ok := y.(*ir.Known)
-		return ok
+		y, ok := y.(*ir.Known)
+		return ok && same(x.X, y.X)
 	}
 	return false
 }

@@ -56,9 +56,10 @@ func reads(from, to *planner.Node, out columns) columns {
 	}
 	switch op := to.Op.(type) {
 	case *planner.Union:
+		at := from.Row.Places()
 		for i, f := range to.Row {
 			if out[i] {
-				in[from.Row.Index(f.Name)] = true
+				in[at(f.Name, i)] = true
 			}
 		}
 	case *planner.Filter:

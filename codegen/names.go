@@ -8,28 +8,36 @@ import (
 )
 
 // scope deals Go names. A name that is taken gets 2, 3 … behind it.
-type scope map[string]bool
+type scope struct {
+	taken map[string]bool
+	next  map[string]int // of a name that was asked for before: the number to go on with
+	outer *scope
+}
 
 func newScope(taken ...string) scope {
-	s := scope{}
+	s := scope{taken: map[string]bool{}, next: map[string]int{}}
 	for _, n := range taken {
-		s[n] = true
+		s.taken[n] = true
 	}
 	return s
 }
 
+func (s scope) has(name string) bool {
+	return s.taken[name] || s.outer != nil && s.outer.has(name)
+}
+
 // take deals the name of a type, function, constant or variable: it hides no predeclared one.
 func (s scope) take(name string) string {
-	return s.unique(name, func(n string) bool { return token.IsKeyword(n) || predeclared[n] })
+	return s.unique(name, func(n string) bool { return token.IsKeyword(n) || predeclared.has(n) })
 }
 
 // takeBeside is take in the middle of a function whose scope is inner: no variable that is there, or comes, hides the name.
 func (s scope) takeBeside(inner scope, name string) string {
 	dealt := s.take(name)
-	for inner[dealt] {
+	for inner.taken[dealt] {
 		dealt = s.take(name)
 	}
-	inner[dealt] = true
+	inner.taken[dealt] = true
 	return dealt
 }
 
@@ -38,19 +46,21 @@ func (s scope) member(name string) string { return s.unique(name, token.IsKeywor
 
 func (s scope) unique(name string, refused func(string) bool) string {
 	dealt := name
-	for i := 2; s[dealt] || refused(dealt); i++ {
-		dealt = name + strconv.Itoa(i)
+	if s.has(name) || refused(name) {
+		i := max(2, s.next[name])
+		for dealt = name + strconv.Itoa(i); s.has(dealt) || refused(dealt); dealt = name + strconv.Itoa(i) {
+			i++
+		}
+		s.next[name] = i + 1
 	}
-	s[dealt] = true
+	s.taken[dealt] = true
 	return dealt
 }
 
 // inner is a scope inside of s: nothing of s is hidden by it.
 func (s scope) inner(taken ...string) scope {
 	in := newScope(taken...)
-	for n := range s {
-		in[n] = true
-	}
+	in.outer = &s
 	return in
 }
 
@@ -97,7 +107,7 @@ func identifier(s, prefix string) string {
 }
 
 func title(word string) string {
-	if upper := strings.ToUpper(word); initialisms[upper] {
+	if upper := strings.ToUpper(word); initialisms.has(upper) {
 		return upper
 	}
 	r := []rune(word)

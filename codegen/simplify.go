@@ -24,7 +24,7 @@ func simplify(e ir.Expr) ir.Expr {
 	case *ir.Compare:
 		return compare(e.Op, simplify(e.L), simplify(e.R))
 	case *ir.Logic:
-		return logic(e.Or, []ir.Expr{simplify(e.L), simplify(e.R)})
+		return logic(e.Or, chainOf(e))
 	case *ir.In:
 		return in(e)
 	case *ir.Coalesce:
@@ -201,6 +201,7 @@ func logic(or bool, list []ir.Expr) ir.Expr {
 		terms = append(terms, alternatives(or, x)...)
 	}
 	var kept []ir.Expr
+	there, comparisons := exprSet{}, map[uint64][]*ir.Compare{} // the latter by what they compare
 	for _, x := range terms {
 		if b, ok := truth(x); ok {
 			if b != or {
@@ -208,15 +209,34 @@ func logic(or bool, list []ir.Expr) ir.Expr {
 			}
 			return logicTree(or, append(firstFallible(kept), boolean(or)))
 		}
-		if slices.ContainsFunc(kept, func(k ir.Expr) bool { return same(k, x) }) {
+		if !there.add(x) {
 			continue // it has failed there, or says the same again
 		}
-		if !x.Fallible() && slices.ContainsFunc(kept, func(k ir.Expr) bool { return !k.Fallible() && excludes(or, k, x) }) {
-			return logicTree(or, append(firstFallible(kept), boolean(or)))
+		if c, ok := x.(*ir.Compare); ok && decisive(or, c) && !x.Fallible() {
+			of := sumOf(c.L)
+			if slices.ContainsFunc(comparisons[of], func(k *ir.Compare) bool { return excludes(or, k, c) }) {
+				return logicTree(or, append(firstFallible(kept), boolean(or)))
+			}
+			comparisons[of] = append(comparisons[of], c)
 		}
 		kept = append(kept, x)
 	}
 	return logicTree(or, kept)
+}
+
+// chainOf are the operands of a chain of one operator, as it is written without brackets, each of them simplified.
+func chainOf(e *ir.Logic) []ir.Expr {
+	var list []ir.Expr
+	for {
+		list = append(list, simplify(e.R))
+		l, ok := e.L.(*ir.Logic)
+		if !ok || l.Or != e.Or {
+			list = append(list, simplify(e.L))
+			slices.Reverse(list)
+			return list
+		}
+		e = l
+	}
 }
 
 // firstFallible is what has to stay of terms in front of one that decides: all up to the last that can fail.
@@ -240,33 +260,37 @@ func logicTree(or bool, terms []ir.Expr) ir.Expr {
 
 // alternatives are the operands of a chain of one operator.
 func alternatives(or bool, e ir.Expr) []ir.Expr {
-	if l, ok := e.(*ir.Logic); ok && l.Or == or {
-		return append(alternatives(or, l.L), alternatives(or, l.R)...)
+	var list []ir.Expr
+	var visit func(e ir.Expr)
+	visit = func(e ir.Expr) {
+		if l, ok := e.(*ir.Logic); ok && l.Or == or {
+			visit(l.L)
+			visit(l.R)
+			return
+		}
+		list = append(list, e)
 	}
-	return []ir.Expr{e}
+	visit(e)
+	return list
 }
 
 // excludes reports whether a and b are comparisons of one thing with two literals of which one always holds
 // (or) or never both hold (and).
-func excludes(or bool, a, b ir.Expr) bool {
-	op := ir.Eq
-	if or {
-		op = ir.Ne
-	}
-	x, okX := a.(*ir.Compare)
-	y, okY := b.(*ir.Compare)
-	if !okX || !okY || x.Op != op || y.Op != op || !same(x.L, y.L) {
-		return false
-	}
-	cx, okX := x.R.(*ir.Const)
-	cy, okY := y.R.(*ir.Const)
-	return okX && okY && order(cx.Value, cy.Value) != 0
+func excludes(or bool, a, b *ir.Compare) bool {
+	return decisive(or, a) && decisive(or, b) && same(a.L, b.L) && order(a.R.(*ir.Const).Value, b.R.(*ir.Const).Value) != 0
+}
+
+// decisive reports whether c is such a comparison.
+func decisive(or bool, c *ir.Compare) bool {
+	_, isConst := c.R.(*ir.Const)
+	return isConst && c.Op == pick(or, ir.Ne, ir.Eq)
 }
 
 // in leaves out what is listed twice.
 func in(e *ir.In) ir.Expr {
 	x := simplify(e.X)
 	var list []ir.Expr
+	there := exprSet{}
 	for _, item := range e.List {
 		item = simplify(item)
 		switch c := compare(ir.Eq, x, item); {
@@ -281,7 +305,7 @@ func in(e *ir.In) ir.Expr {
 				return not(found)
 			}
 			return found
-		case !slices.ContainsFunc(list, func(o ir.Expr) bool { return same(o, item) }):
+		case there.add(item):
 			list = append(list, item)
 		}
 	}

@@ -37,9 +37,7 @@ func (c *code) simple(want string, e ir.Expr) value {
 	if v.simple {
 		return v
 	}
-	n := c.locals.take(want)
-	c.add(jen.Id(n).Op(":=").Add(v.typed(e.Type()).code))
-	return name(n)
+	return c.variable(want, v, e.Type())
 }
 
 // declare makes the variable n of the value of e.
@@ -131,13 +129,15 @@ func needsStatement(e ir.Expr) bool {
 	return false
 }
 
-// plain reports whether no part of e takes a statement, so that e can stand where it is
+// plain reports whether no part of e takes a statement, nor is so large that it becomes one, so that e can stand where it is
 // evaluated only if it is needed.
 func (c *code) plain(e ir.Expr) bool {
-	plain := true
+	plain, weight := true, 0
 	walk(e, func(e ir.Expr) {
+		weight++
 		switch e := e.(type) {
 		case *ir.In:
+			weight += 2 * len(e.List) // a comparison for each
 			plain = plain && isPlace(e.X)
 		case *ir.Arith:
 			plain = plain && !same(e.L, e.R)
@@ -146,7 +146,7 @@ func (c *code) plain(e ir.Expr) bool {
 		}
 		plain = plain && !needsStatement(e)
 	})
-	return plain
+	return plain && weight <= maxWeight
 }
 
 // isPlace reports whether e is a column or constant as it is, perhaps known not to be null.

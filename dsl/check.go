@@ -75,6 +75,7 @@ type checker struct {
 	order []*streamInfo // as declared
 	// A name that is not known may have been meant for one that nobody uses.
 	strayInput, straySink bool
+	named                 *mentioned // see mentions
 	jobOpts               map[string]*syntax.Option
 }
 

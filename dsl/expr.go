@@ -90,7 +90,7 @@ func (s scope) ref(e *syntax.Ref) operand {
 		if !s.open {
 			d := diag.New("unknown-field", s.c.at(e.Node), "`%s` is not a field of %s", e.Name, s.of).
 				DidYouMean(e.Name, names(s.row))
-			if s.besideText && !e.Quoted && d.Label == "" {
+			if s.besideText && !e.Quoted {
 				d = d.WithLabel("if it is a text, it stands in quotes: %q", e.Name)
 			}
 			if len(s.row) > 0 {
@@ -187,20 +187,38 @@ func (s scope) binary(e *syntax.Binary) operand {
 
 // logic: the right side of && is only reached when the left holds, that of || when it does not.
 func (s scope) logic(e *syntax.Binary) operand {
+	o, _ := s.chained(e)
+	return o
+}
+
+// chained is logic, with the scope of what is reached when every operand so far holds, or fails. Of a && b && c it
+// looks at each operand once: what a && b proves is known when c is looked at.
+func (s scope) chained(e *syntax.Binary) (operand, scope) {
 	side := "a side of `" + e.Op + "`"
-	l := s.condition(e.L, side)
-	r := s.after(e.L, e.Op == "&&").condition(e.R, side)
-	if l == nil || r == nil {
-		return operand{node: e.Node}
+	var l ir.Expr
+	behind := s
+	if inner, ok := e.L.(*syntax.Binary); ok && inner.Op == e.Op {
+		if !s.c.enough() {
+			var o operand
+			o, behind = s.chained(inner)
+			l = o.x
+		}
+	} else {
+		l, behind = s.condition(e.L, side), s.after(e.L, e.Op == "&&")
 	}
-	return operand{x: &ir.Logic{Or: e.Op == "||", L: l, R: r}, node: e.Node}
+	r := behind.condition(e.R, side)
+	behind = behind.after(e.R, e.Op == "&&")
+	if l == nil || r == nil {
+		return operand{node: e.Node}, behind
+	}
+	return operand{x: &ir.Logic{Or: e.Op == "||", L: l, R: r}, node: e.Node}, behind
 }
 
 func (s scope) compare(e *syntax.Binary) operand {
 	bad := operand{node: e.Node}
 	l := s.check(e.L)
 	if _, ok := e.R.(*syntax.Ref); ok && !l.bad() && !l.null {
-		s.besideText = l.x.Type().Kind == ir.String
+		s.besideText = l.typ().Kind == ir.String
 	}
 	r := s.check(e.R)
 	if l.bad() || r.bad() {

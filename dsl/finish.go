@@ -2,6 +2,7 @@ package dsl
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/eoc-lang/eoc/dsl/internal/syntax"
 	"github.com/eoc-lang/eoc/internal/diag"
@@ -66,6 +67,7 @@ func (c *checker) unused() {
 	if c.faulty {
 		return
 	}
+	targets := sync.OnceValue(c.targets)
 	loose := false // a stream goes nowhere: a sink without rows may be meant for it
 	for _, s := range c.order {
 		if s.out == nil || s.read || c.strayInput || hasTo(s.decl) || len(s.decl.Clauses) == 0 {
@@ -83,7 +85,7 @@ func (c *checker) unused() {
 					WithHelp("read it, `from %s`, or take it out", s.out.Name))
 			}
 		case *syntax.Sink:
-			if s := c.sinks[d.Name.String()]; s != nil && s.node == d.Node && !s.fed && !c.straySink && !loose && !c.mayBeFed(s) {
+			if s := c.sinks[d.Name.String()]; s != nil && s.node == d.Node && !s.fed && !c.straySink && !loose && !targets()[s.out.Name] {
 				c.report(diag.New("unused-sink", c.span(s.out.Place), "no stream writes to `%s`", s.out.Name).
 					WithHelp("write to it, `to %s`, or take it out", s.out.Name))
 			}
@@ -100,18 +102,19 @@ func hasTo(s *syntax.Stream) bool {
 	return false
 }
 
-// mayBeFed: the sink is a target in a clause that is not compiled yet.
-func (c *checker) mayBeFed(s *sinkInfo) bool {
-	found := false
+// targets are the names of all targets, also of those in clauses that are not compiled yet.
+func (c *checker) targets() map[string]bool {
+	names := map[string]bool{}
 	for _, st := range c.order {
 		syntax.Walk(st.decl.Clauses, func(n any) {
 			if t, ok := n.(*syntax.Target); ok {
-				ref, ok := t.Sink.(*syntax.Ref)
-				found = found || ok && ref.Name == s.out.Name
+				if ref, ok := t.Sink.(*syntax.Ref); ok {
+					names[ref.Name] = true
+				}
 			}
 		})
 	}
-	return found
+	return names
 }
 
 // delivery checks the promise of exactly-once against how the job runs.

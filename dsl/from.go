@@ -10,6 +10,7 @@ import (
 
 func (w *streamWalk) from(n *syntax.From, via []*streamInfo) {
 	out := From{Place: w.place(n.Node)}
+	w.reached = map[*sourceInfo]bool{}
 	var row shape
 	seen := map[string]*syntax.StreamRef{}
 	var firstRef *syntax.StreamRef
@@ -25,7 +26,7 @@ func (w *streamWalk) from(n *syntax.From, via []*streamInfo) {
 		out.Inputs = append(out.Inputs, in)
 		switch {
 		case firstRef == nil:
-			row, firstRef = got, r
+			row, firstRef = shape{slices.Clone(got.row), got.open}, r
 		case got.open || row.open:
 			row.open = true
 		default:
@@ -36,8 +37,9 @@ func (w *streamWalk) from(n *syntax.From, via []*streamInfo) {
 					WithHelp("make them equal with `select`, in a stream of its own"))
 				row.open = true
 			}
+			at := got.row.Places()
 			for i := range row.row {
-				j := got.row.Index(row.row[i].Name)
+				j := at(row.row[i].Name, i)
 				row.row[i].Known = row.row[i].Known && j >= 0 && got.row[j].Known
 			}
 		}
@@ -80,8 +82,7 @@ func (w *streamWalk) input(r *syntax.StreamRef, via []*streamInfo) (Input, shape
 		for _, src := range s.sources {
 			w.reaches(src)
 		}
-		row := slices.Clone(s.row.row)
-		return Input{Stream: s.out}, shape{row, s.row.open}
+		return Input{Stream: s.out}, s.row
 	}
 	if w.others[name] != "" || w.lateStream(name) {
 		return Input{}, unknown
@@ -98,7 +99,8 @@ func (w *streamWalk) input(r *syntax.StreamRef, via []*streamInfo) (Input, shape
 
 // reaches notes a source that the stream reads, directly or not.
 func (w *streamWalk) reaches(s *sourceInfo) {
-	if !slices.Contains(w.s.sources, s) {
+	if !w.reached[s] {
+		w.reached[s] = true
 		w.s.sources = append(w.s.sources, s)
 	}
 }
@@ -113,36 +115,37 @@ func (c *checker) readable() []string {
 
 // lateStream: the name is that of a stream that a `late to` makes. What makes it says that
 // this is not compiled yet.
-func (c *checker) lateStream(name string) bool {
-	for _, s := range c.order {
-		for _, clause := range s.decl.Clauses {
-			w, ok := clause.(*syntax.Window)
-			if !ok {
-				continue
-			}
-			for _, o := range w.Options {
-				if o.Late == nil {
-					continue
-				}
-				if ref, ok := o.Late.Sink.(*syntax.Ref); ok && ref.Name == name {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
+func (c *checker) lateStream(name string) bool { return c.mentions().late[name] }
 
 // isRead: some stream reads the name.
-func (c *checker) isRead(name string) bool {
+func (c *checker) isRead(name string) bool { return c.mentions().read[name] }
+
+// mentions are the names that streams read and that `late to` writes, found when the first is asked for.
+func (c *checker) mentions() *mentioned {
+	if c.named != nil {
+		return c.named
+	}
+	c.named = &mentioned{read: map[string]bool{}, late: map[string]bool{}}
 	for _, s := range c.order {
 		for _, clause := range s.decl.Clauses {
-			if from, ok := clause.(*syntax.From); ok {
-				if slices.ContainsFunc(from.Streams, func(r *syntax.StreamRef) bool { return r.Name.String() == name }) {
-					return true
+			switch clause := clause.(type) {
+			case *syntax.From:
+				for _, r := range clause.Streams {
+					c.named.read[r.Name.String()] = true
+				}
+			case *syntax.Window:
+				for _, o := range clause.Options {
+					if o.Late == nil {
+						continue
+					}
+					if ref, ok := o.Late.Sink.(*syntax.Ref); ok {
+						c.named.late[ref.Name] = true
+					}
 				}
 			}
 		}
 	}
-	return false
+	return c.named
 }
+
+type mentioned struct{ read, late map[string]bool }

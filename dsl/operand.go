@@ -166,6 +166,7 @@ func (c *checker) common(at syntax.Node, ops ...operand) ir.Type {
 		}
 		t = both
 	}
+	ints := allInts(ops)
 	for _, o := range ops {
 		if o.lit == nil {
 			continue
@@ -173,7 +174,7 @@ func (c *checker) common(at syntax.Node, ops ...operand) ir.Type {
 		if t.Kind == 0 {
 			first = o
 		}
-		both, why := literalType(*o.lit, t, allInts(ops))
+		both, why := literalType(*o.lit, t, ints)
 		switch {
 		case both.Kind == 0 && why == beyond:
 			c.tooBig(o.node)

@@ -153,8 +153,9 @@ func plain(row ir.Row) ir.Row {
 
 // difference says in what two rows differ, "" if in nothing. Unknown types are equal to all.
 func difference(a, b ir.Row, ordered bool) string {
+	inA, inB := a.Places(), b.Places()
 	for i, f := range a {
-		j := b.Index(f.Name)
+		j := inB(f.Name, i)
 		switch {
 		case j < 0:
 			return "`" + f.Name + "` is missing"
@@ -164,8 +165,8 @@ func difference(a, b ir.Row, ordered bool) string {
 			return "`" + b[i].Name + "` stands where `" + f.Name + "` does there"
 		}
 	}
-	for _, f := range b {
-		if a.Index(f.Name) < 0 {
+	for i, f := range b {
+		if inA(f.Name, i) < 0 {
 			return "`" + f.Name + "` is too much"
 		}
 	}

@@ -75,9 +75,10 @@ type streamWalk struct {
 	window *Window
 	// waiting is the window's clause until its aggregate comes.
 	waiting *syntax.Window
-	keys    shape  // of the window
-	inFront ir.Row // the row in front of the aggregate
-	lost    bool   // a clause is not understood: nothing is known behind it
+	keys    shape                // of the window
+	inFront ir.Row               // the row in front of the aggregate
+	reached map[*sourceInfo]bool // those of s.sources
+	lost    bool                 // a clause is not understood: nothing is known behind it
 }
 
 func (w *streamWalk) scope() scope {

@@ -1,6 +1,9 @@
 package diag
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // New is an error at a place. What explains it is added by the methods below, each of
 // which returns the longer diagnostic.
@@ -14,12 +17,24 @@ func (d Diagnostic) WithLabel(format string, args ...any) Diagnostic {
 	return d
 }
 
-// DidYouMean proposes the known word nearest to a misspelt one, if there is one.
+// DidYouMean proposes the known word nearest to a misspelt one; if there is none, another label stays. Finding it takes its
+// time, so Sort does it, for those that are shown.
 func (d Diagnostic) DidYouMean(word string, known []string) Diagnostic {
-	if k := Nearest(word, known); k != "" {
-		d.Label = "did you mean `" + k + "`?"
+	d.meant = func() string {
+		if k := Nearest(word, known); k != "" {
+			return "did you mean `" + k + "`?"
+		}
+		return ""
 	}
 	return d
+}
+
+// settle finds the label of a diagnostic that will be shown; one that will not needs none.
+func (d *Diagnostic) settle(shown bool) {
+	if d.meant != nil && shown {
+		d.Label = cmp.Or(d.meant(), d.Label)
+	}
+	d.meant = nil
 }
 
 // WithRelated points at a second place.

@@ -35,4 +35,6 @@ type Diagnostic struct {
 	Related  []Related `json:"related,omitempty"` // the second place, if one is involved
 	Notes    []string  `json:"notes,omitempty"`   // context: `here: user_id string · …`
 	Help     string    `json:"help,omitempty"`    // what to do
+
+	meant func() string // finds the label; see DidYouMean
 }

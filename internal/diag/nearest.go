@@ -17,7 +17,7 @@ func Nearest(word string, known []string) string {
 		if abs(len(k)-len(word)) >= least {
 			continue // also keeps a very long word from costing anything
 		}
-		if d := distance(small, strings.ToLower(k)); d < least && d < len(word) { // not a new word altogether
+		if d := distance(small, strings.ToLower(k), least); d < least && d < len(word) { // not a new word altogether
 			best, least = k, d
 		}
 	}
@@ -61,15 +61,23 @@ func contains(all, parts []string) bool {
 }
 
 // distance counts the letters to insert, delete or change, and neighbours to swap,
-// to get from a to b (optimal string alignment).
-func distance(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+// to get from a to b (optimal string alignment). It gives up at least, and returns that or more.
+func distance(a, b string, least int) int {
+	before, last, row := make([]int, len(b)+2), make([]int, len(b)+2), make([]int, len(b)+2)
 	for j := range row {
 		last[j] = j
 	}
+	nearest := 0 // in the last row
 	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
+		// What is further from the diagonal has more to insert or delete than least.
+		first, end := max(1, i-least), min(len(b), i+least)
+		row[first-1], row[end+1] = max(i, least), least
+		if first == 1 {
+			row[0] = i
+		}
+		inLast := nearest
+		nearest = row[first-1]
+		for j := first; j <= end; j++ {
 			change := 1
 			if a[i-1] == b[j-1] {
 				change = 0
@@ -78,6 +86,10 @@ func distance(a, b string) int {
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
 				row[j] = min(row[j], before[j-2]+1)
 			}
+			nearest = min(nearest, row[j])
+		}
+		if min(nearest, inLast) >= least {
+			return least
 		}
 		before, last, row = last, row, before
 	}

@@ -18,15 +18,20 @@ const Limit = 10
 // maxLine is how many characters of a source line are shown, around the fault.
 const maxLine = 160
 
-// Sort brings diagnostics into the order of the text and drops exact repetitions.
+// Sort brings diagnostics into the order of the text, drops exact repetitions, and finds what may have been meant by the misspelt words
+// of those that are shown.
 func Sort(diags []Diagnostic) []Diagnostic {
 	slices.SortStableFunc(diags, func(a, b Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.Span.File, b.Span.File), cmp.Compare(a.Span.Line, b.Span.Line),
 			cmp.Compare(a.Span.Column, b.Span.Column))
 	})
-	return slices.CompactFunc(diags, func(a, b Diagnostic) bool {
+	diags = slices.CompactFunc(diags, func(a, b Diagnostic) bool {
 		return a.Code == b.Code && a.Span == b.Span && a.Message == b.Message
 	})
+	for i := range diags {
+		diags[i].settle(i < Limit)
+	}
+	return diags
 }
 
 // HasErrors reports whether one of them is an Error, so that there is no program.

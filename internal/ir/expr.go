@@ -156,10 +156,13 @@ func (e *In) Fallible() bool {
 // Fallible: a decimal sum, difference or product whose exact precision fits its type
 // cannot overflow, nor can the time between two timestamps; everything else can.
 func (e *Arith) Fallible() bool {
+	return e.overflows() || e.L.Fallible() || e.R.Fallible()
+}
+
+// overflows reports whether the operation can itself fail. It is asked first: the operands of a long sum are many.
+func (e *Arith) overflows() bool {
 	l, r := e.L.Type(), e.R.Type()
 	switch {
-	case e.L.Fallible() || e.R.Fallible():
-		return true
 	case l.Kind == Timestamp && r.Kind == Timestamp:
 		return false
 	case e.T.Kind != Decimal || e.Op == Div || e.Op == Rem:

@@ -87,6 +87,26 @@ func (r Row) Index(name string) int {
 	return -1
 }
 
+// Places is Index for many names, which tells where each probably is: most rows that meet are alike.
+func (r Row) Places() func(name string, probably int) int {
+	var index map[string]int
+	return func(name string, probably int) int {
+		if probably < len(r) && r[probably].Name == name {
+			return probably
+		}
+		if index == nil {
+			index = make(map[string]int, len(r))
+			for i, f := range r {
+				index[f.Name] = i
+			}
+		}
+		if i, ok := index[name]; ok {
+			return i
+		}
+		return -1
+	}
+}
+
 // Place is where something stands in the .eo file.
 type Place struct {
 	Line, Column int // from 1; columns count characters

@@ -106,7 +106,7 @@ func (f *File) explainWord(part []lexer.Token, i int, m *misfit, inStream bool, 
 	case inStream && clause != nil && clause.Value == "window" && m.want == "`}`":
 		d := f.fault(t, "unknown-window-option", "`%s` is not a window option", t.Value).
 			DidYouMean(t.Value, windowWordsHere).WithNote("here: %s", list(windowWordsHere))
-		if before := part[i-1]; d.Label == "" && f.lastKey(part[:i]) {
+		if before := part[i-1]; f.lastKey(part[:i]) {
 			d = d.WithLabel("if it is a key, write `%s, %s`", before.Value, t.Value)
 		}
 		return d, true
