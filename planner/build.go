@@ -24,7 +24,7 @@ func (b *builder) build() {
 // stream makes the nodes of one stream. Those that read it get the rows as they are before `to`.
 func (b *builder) stream(s *dsl.Stream) {
 	at := b.from(s)
-	result := b.isResult(at)
+	result := b.origins[at].window // its rows are those of windows
 	for i, c := range s.Clauses {
 		next := at
 		switch c := c.(type) {
@@ -76,16 +76,6 @@ func (b *builder) from(s *dsl.Stream) *Node {
 		b.connect(in, union, Rows, s.From.Inputs[i].Place, s.From.Place)
 	}
 	return union
-}
-
-// isResult reports whether the rows of n are results of windows.
-func (b *builder) isResult(n *Node) bool {
-	for from := range b.upstream(n) {
-		if _, ok := from.Op.(*Window); ok {
-			return true
-		}
-	}
-	return false
 }
 
 func follows[C dsl.Clause](clauses []dsl.Clause, i int) (c C, ok bool) {

@@ -13,6 +13,7 @@ import (
 // a dead letter leaves the chain in which the record was refused.
 func (b *builder) deadLetters() {
 	topics := map[Setting]*Node{}
+	strongest := b.strongest()
 	for _, s := range b.program.Sources {
 		if s.OnError.Mode != OnErrorDLQ {
 			continue
@@ -24,7 +25,7 @@ func (b *builder) deadLetters() {
 			topics[s.OnError.Topic] = n
 		}
 		op := n.Op.(*DeadLetter)
-		op.Deliver = min(op.Deliver, b.strongest(b.sources[s]))
+		op.Deliver = min(op.Deliver, strongest(b.sources[s]))
 		b.connect(b.sources[s], n, DeadLetters, n.Place, n.Place)
 	}
 	for _, n := range slices.Clone(b.graph.Nodes) {
@@ -108,30 +109,35 @@ func CanOverflow(a ir.Aggregate) bool {
 	return a.Func == ir.Sum || a.Func == ir.Avg
 }
 
-// strongest is the strongest delivery among the sinks that n reaches; exactly_once if it reaches none.
-func (b *builder) strongest(n *Node) Delivery {
-	least, found := DeliverNone, false
-	seen := map[*Node]bool{}
-	var visit func(*Node)
-	visit = func(n *Node) {
-		if seen[n] {
-			return
-		}
-		seen[n] = true
-		if s, ok := n.Op.(*Sink); ok {
-			least, found = min(least, s.Deliver), true
-		}
-		for _, l := range b.links {
-			if l.from == n {
-				visit(l.to)
-			}
-		}
+// strongest finds the strongest delivery among the sinks that a node reaches; exactly_once if it reaches none.
+func (b *builder) strongest() func(*Node) Delivery {
+	next := map[*Node][]*Node{}
+	for _, l := range b.links {
+		next[l.from] = append(next[l.from], l.to)
 	}
-	visit(n)
-	if !found {
+	const none = DeliverNone + 1
+	known := map[*Node]Delivery{}
+	var visit func(*Node) Delivery
+	visit = func(n *Node) Delivery {
+		if d, ok := known[n]; ok {
+			return d
+		}
+		d := none
+		if s, ok := n.Op.(*Sink); ok {
+			d = s.Deliver
+		}
+		for _, to := range next[n] {
+			d = min(d, visit(to))
+		}
+		known[n] = d
+		return d
+	}
+	return func(n *Node) Delivery {
+		if d := visit(n); d < none {
+			return d
+		}
 		return DeliverExactlyOnce
 	}
-	return least
 }
 
 // topicName is how a topic is called: by its text, or by the variable that it comes from.

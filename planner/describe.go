@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/eoc-lang/eoc/internal/ir"
@@ -108,10 +109,9 @@ func onNullText(fail bool) string { return pick(fail, "fail", "skip") }
 
 // stateForm is the form of what a node keeps in a checkpoint; "" if it keeps nothing.
 func (g *Graph) stateForm(id string) string {
-	for _, f := range g.State {
-		if f.ID == id {
-			return f.Form
-		}
+	i, ok := slices.BinarySearchFunc(g.State, id, func(f StateForm, id string) int { return strings.Compare(f.ID, id) })
+	if !ok {
+		return ""
 	}
-	return ""
+	return g.State[i].Form
 }

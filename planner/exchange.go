@@ -6,12 +6,17 @@ package planner
 // exchange is always there; at parallelism 1 it is a direct call. It comes first of the
 // rewrites, because it decides what belongs to one task: chains end at it.
 func (b *builder) exchange() {
+	var added []*Node
+	before := map[*Node]*Node{}
+	of := map[*Node]*Node{}
 	for _, n := range b.graph.Nodes {
-		w, ok := n.Op.(*Window)
-		if !ok {
-			continue
+		if w, ok := n.Op.(*Window); ok {
+			x := b.add(n.Stream+"/exchange", n.Stream, n.Place, w.Input, &Exchange{Keys: w.By})
+			added, before[n], of[x] = append(added, x), x, n
 		}
-		x := b.add(n.Stream+"/exchange", n.Stream, n.Place, w.Input, &Exchange{Keys: w.By})
-		b.insert(x, n)
+	}
+	b.insert(before)
+	for _, x := range added {
+		b.connect(x, of[x], Rows, x.Place, x.Place)
 	}
 }

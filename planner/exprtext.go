@@ -18,59 +18,116 @@ type phrase struct {
 	operation bool
 }
 
-func (p phrase) operand() string {
-	if p.operation {
-		return "(" + p.text + ")"
-	}
-	return p.text
-}
-
 // exprText writes an expression in one way only, whatever its author's spacing and brackets:
 // every operation within another stands in brackets. column names the columns.
 func exprText(e ir.Expr, column func(*ir.Column) phrase) phrase {
-	whole := func(e ir.Expr) string { return exprText(e, column).text }
-	part := func(e ir.Expr) string { return exprText(e, column).operand() }
-	operation := func(format string, args ...any) phrase { return phrase{fmt.Sprintf(format, args...), true} }
+	p := exprPrinter{column: column}
+	p.whole(e)
+	return phrase{p.String(), p.isOperation(e)}
+}
+
+type exprPrinter struct {
+	strings.Builder
+	column func(*ir.Column) phrase
+}
+
+func (p *exprPrinter) isOperation(e ir.Expr) bool {
 	switch e := e.(type) {
 	case *ir.Column:
-		return column(e)
+		return p.column(e).operation
 	case *ir.Const:
-		return phrase{text: constText(e)}
-	case *ir.Not:
-		return operation("!%s", part(e.X))
-	case *ir.Neg:
-		return operation("-%s", part(e.X))
-	case *ir.Arith:
-		return operation("%s %c %s", part(e.L), e.Op, part(e.R))
-	case *ir.Compare:
-		return operation("%s %s %s", part(e.L), e.Op, part(e.R))
-	case *ir.Logic:
-		return operation("%s %s %s", part(e.L), pick(e.Or, "||", "&&"), part(e.R))
-	case *ir.In:
-		items := make([]string, len(e.List))
-		for i, x := range e.List {
-			items[i] = whole(x)
-		}
-		return operation("%s %s [%s]", part(e.X), pick(e.Neg, "not in", "in"), strings.Join(items, ", "))
-	case *ir.Coalesce:
-		return operation("%s ?? %s", part(e.X), part(e.Else))
-	case *ir.IsNull:
-		return operation("%s %s", part(e.X), pick(e.Neg, "is not null", "is null"))
-	case *ir.Cond:
-		return operation("if %s then %s else %s", whole(e.If), whole(e.Then), whole(e.Else))
+		return false
 	case *ir.Cast:
-		t := e.T.NonNull()
-		switch {
-		case t == e.X.Type().NonNull():
-			return exprText(e.X, column) // that it may be null from here on changes no value
-		case t.Kind == ir.Decimal:
-			return phrase{text: fmt.Sprintf("decimal(%s, %d, %d)", whole(e.X), t.Precision, t.Scale)}
-		}
-		return phrase{text: t.String() + "(" + whole(e.X) + ")"}
+		return silent(e) && p.isOperation(e.X)
 	case *ir.Known:
-		return exprText(e.X, column)
+		return p.isOperation(e.X)
 	}
-	panic(fmt.Sprintf("planner: unknown expression %T", e))
+	return true
+}
+
+// silent: that a value may be null from here on changes none.
+func silent(e *ir.Cast) bool { return e.T.NonNull() == e.X.Type().NonNull() }
+
+// part writes an operand.
+func (p *exprPrinter) part(e ir.Expr) {
+	if !p.isOperation(e) {
+		p.whole(e)
+		return
+	}
+	p.WriteByte('(')
+	p.whole(e)
+	p.WriteByte(')')
+}
+
+// between writes an operation of two operands.
+func (p *exprPrinter) between(l ir.Expr, op string, r ir.Expr) {
+	p.part(l)
+	p.WriteString(" " + op + " ")
+	p.part(r)
+}
+
+func (p *exprPrinter) whole(e ir.Expr) {
+	switch e := e.(type) {
+	case *ir.Column:
+		p.WriteString(p.column(e).text)
+	case *ir.Const:
+		p.WriteString(constText(e))
+	case *ir.Not:
+		p.WriteByte('!')
+		p.part(e.X)
+	case *ir.Neg:
+		p.WriteByte('-')
+		p.part(e.X)
+	case *ir.Arith:
+		p.between(e.L, string(e.Op), e.R)
+	case *ir.Compare:
+		p.between(e.L, string(e.Op), e.R)
+	case *ir.Logic:
+		p.between(e.L, pick(e.Or, "||", "&&"), e.R)
+	case *ir.In:
+		p.part(e.X)
+		p.WriteString(pick(e.Neg, " not in [", " in ["))
+		for i, x := range e.List {
+			p.WriteString(comma(i))
+			p.whole(x)
+		}
+		p.WriteByte(']')
+	case *ir.Coalesce:
+		p.between(e.X, "??", e.Else)
+	case *ir.IsNull:
+		p.part(e.X)
+		p.WriteString(pick(e.Neg, " is not null", " is null"))
+	case *ir.Cond:
+		p.WriteString("if ")
+		p.whole(e.If)
+		p.WriteString(" then ")
+		p.whole(e.Then)
+		p.WriteString(" else ")
+		p.whole(e.Else)
+	case *ir.Cast:
+		p.cast(e)
+	case *ir.Known:
+		p.whole(e.X)
+	default:
+		panic(fmt.Sprintf("planner: unknown expression %T", e))
+	}
+}
+
+func (p *exprPrinter) cast(e *ir.Cast) {
+	if silent(e) {
+		p.whole(e.X)
+		return
+	}
+	t := e.T.NonNull()
+	if t.Kind != ir.Decimal {
+		p.WriteString(t.String() + "(")
+		p.whole(e.X)
+		p.WriteByte(')')
+		return
+	}
+	p.WriteString("decimal(")
+	p.whole(e.X)
+	fmt.Fprintf(p, ", %d, %d)", t.Precision, t.Scale)
 }
 
 func pick(yes bool, a, b string) string {

@@ -25,6 +25,9 @@ const (
 	laneGap    = 14 // between two ways to the right
 	margin     = 20 // around the drawing
 	sweeps     = 4  // over the layers, for their order
+	// maxPasses is how many layers all wires together pass with a place of their own. Where it is more nobody can follow a
+	// wire, and they go straight.
+	maxPasses = 20_000
 )
 
 // drawing is a graph with a place for everything.
@@ -75,6 +78,8 @@ type layout struct {
 	chains int
 	tops   []int // y of each layer
 	floors []int // y below its tallest box
+	// the number of each wire among those that leave a box, and that come to it
+	nthOut, nthIn map[stop]int
 }
 
 func newDrawing(g *Graph) *drawing {
@@ -120,6 +125,14 @@ func (l *layout) put(b *box) {
 
 // setWires connects the boxes. What passes a layer gets a box in it, in the chain that it comes from.
 func (l *layout) setWires(g *Graph) {
+	passes := 0
+	for _, n := range g.Nodes {
+		for _, e := range n.Out {
+			if !l.of[e.To].side {
+				passes += l.of[e.To].layer - l.of[n].layer - 1
+			}
+		}
+	}
 	for _, n := range g.Nodes {
 		for i, e := range n.Out {
 			from, to := l.of[n], l.of[e.To]
@@ -132,7 +145,7 @@ func (l *layout) setWires(g *Graph) {
 			}
 			_, w.bold = n.Op.(*Exchange)
 			w.label = n.Condition(i)
-			for layer := from.layer + 1; layer < to.layer; layer++ {
+			for layer := from.layer + 1; layer < to.layer && passes <= maxPasses; layer++ {
 				pass := &box{chain: from.chain, layer: layer}
 				l.put(pass)
 				w.way = append(w.way, pass)
@@ -158,14 +171,34 @@ func (l *layout) setOrder() {
 			for _, b := range layer {
 				at[b] = barycentre(b, sweep%2 == 1)
 			}
+			before := slices.Clone(layer)
 			slices.SortStableFunc(layer, func(a, b *box) int { return cmp.Or(cmp.Compare(a.chain, b.chain), cmp.Compare(at[a], at[b])) })
-			l.setColumns()
+			if !slices.Equal(layer, before) {
+				l.setColumns()
+			}
 		}
 	}
 	for _, b := range l.boxes {
 		slices.SortStableFunc(b.out, func(v, w *wire) int { return cmp.Compare(v.next(b).middle(), w.next(b).middle()) })
 		slices.SortStableFunc(b.in, func(v, w *wire) int { return cmp.Compare(v.before(b).middle(), w.before(b).middle()) })
 	}
+	l.nthOut, l.nthIn = map[stop]int{}, map[stop]int{}
+	for _, layer := range l.layers {
+		for _, b := range layer {
+			for i, w := range b.out {
+				l.nthOut[stop{b, w}] = i
+			}
+			for i, w := range b.in {
+				l.nthIn[stop{b, w}] = i
+			}
+		}
+	}
+}
+
+// stop is a box on the way of a wire.
+type stop struct {
+	box  *box
+	wire *wire
 }
 
 func (w *wire) next(b *box) *box   { return w.way[slices.Index(w.way, b)+1] }
@@ -193,33 +226,33 @@ func barycentre(b *box, below bool) int {
 // below what feeds it if there is room.
 func (l *layout) setColumns() {
 	type band struct{ first, last, right int }
-	var bands []band
-	for chain := 1; chain <= l.chains; chain++ {
-		mine := func(layer []*box) (boxes []*box, width int) {
-			for _, b := range layer {
-				if b.chain == chain {
-					boxes, width = append(boxes, b), width+b.w+boxBeside
-				}
+	rows := make([][]boxRow, l.chains+1)
+	for i, layer := range l.layers {
+		for _, b := range layer {
+			mine := rows[b.chain]
+			if len(mine) == 0 || mine[len(mine)-1].layer != i {
+				mine = append(mine, boxRow{layer: i, width: -boxBeside})
 			}
-			return boxes, width - boxBeside
+			row := &mine[len(mine)-1]
+			row.boxes, row.width = append(row.boxes, b), row.width+b.w+boxBeside
+			rows[b.chain] = mine
 		}
-		now, width, fed, feeders := band{first: -1}, 0, 0, 0
-		for i, layer := range l.layers {
-			boxes, w := mine(layer)
-			if len(boxes) > 0 && now.first < 0 {
-				now.first = i
-			}
-			for _, b := range boxes {
-				now.last, width = i, max(width, w)
+	}
+	var bands []band
+	for chain, mine := range rows {
+		if len(mine) == 0 {
+			continue // it is beside
+		}
+		now, width, fed, feeders := band{first: mine[0].layer, last: mine[len(mine)-1].layer}, 0, 0, 0
+		for _, row := range mine {
+			width = max(width, row.width)
+			for _, b := range row.boxes {
 				for _, in := range b.in {
 					if from := in.before(b); from.chain < chain {
 						fed, feeders = fed+from.middle(), feeders+1
 					}
 				}
 			}
-		}
-		if now.first < 0 {
-			continue // it is beside
 		}
 		left := 0
 		if feeders > 0 {
@@ -230,16 +263,21 @@ func (l *layout) setColumns() {
 				left = max(left, b.right+bandGap)
 			}
 		}
-		for _, layer := range l.layers {
-			boxes, w := mine(layer)
-			x := left + (width-w)/2
-			for _, b := range boxes {
+		for _, row := range mine {
+			x := left + (width-row.width)/2
+			for _, b := range row.boxes {
 				b.x, x = x, x+b.w+boxBeside
 			}
 		}
 		now.right = left + width
 		bands = append(bands, now)
 	}
+}
+
+// boxRow is the boxes of a chain in a layer.
+type boxRow struct {
+	layer, width int
+	boxes        []*box
 }
 
 // setRows sets every y.
@@ -283,13 +321,16 @@ func (l *layout) setRows() {
 // setFrames puts a frame around each chain, and moves everything to where the frames begin.
 func (l *layout) setFrames() {
 	left := 0
-	for chain := 1; chain <= l.chains; chain++ {
+	boxes := make([][]*box, l.chains+1)
+	for _, b := range l.boxes {
+		if !b.side {
+			boxes[b.chain] = append(boxes[b.chain], b)
+		}
+	}
+	for chain, mine := range boxes {
 		f := frame{chain: chain}
 		right, bottom := 0, 0
-		for _, b := range l.boxes {
-			if b.side || b.chain != chain {
-				continue
-			}
+		for _, b := range mine {
 			if right == 0 {
 				f.x, f.y = b.x-framePad, b.y-frameHead
 			}
@@ -359,15 +400,14 @@ func (l *layout) drawWires() {
 		}
 		for i, b := range w.way[:len(w.way)-1] {
 			next := w.way[i+1]
-			w.path = append(w.path, point{port(b, b.out, w), l.floors[b.layer]}, point{port(next, next.in, w), next.y})
+			w.path = append(w.path, point{port(b, l.nthOut[stop{b, w}], len(b.out)), l.floors[b.layer]},
+				point{port(next, l.nthIn[stop{next, w}], len(next.in)), next.y})
 		}
 	}
 }
 
-// port is where a wire of a side of b touches it: the wires of a side share it equally.
-func port(b *box, side []*wire, w *wire) int {
-	return b.x + b.w*(slices.Index(side, w)+1)/(len(side)+1)
-}
+// port is where the wire number n of a side of b, which has so many, touches it: they share it equally.
+func port(b *box, n, many int) int { return b.x + b.w*(n+1)/(many+1) }
 
 // pathBeside is the way of what is refused: to the right, along its lane, to its box. Where another operator stands in the
 // way it goes below that.

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/eoc-lang/eoc/dsl"
@@ -43,8 +42,25 @@ type builder struct {
 	// ends is the node whose rows the readers of a stream get: its last one before `to`.
 	ends map[*dsl.Stream]*Node
 	ids  map[string]bool
+	next map[string]int // of an id that was asked for before: the number to go on with
 	// links are the edges, in the order in which they were made.
 	links []link
+	// origins is what feeds each node, directly or not.
+	origins map[*Node]*origin
+}
+
+// origin says whose rows come to a node. A node is connected with what feeds it before it feeds others, so that
+// it needs no search: streams that read several streams, which do so again, have more paths than could be followed.
+type origin struct {
+	sources []uint64 // a bit for each source, as declared
+	window  bool     // they are results
+}
+
+func (o *origin) add(from *origin) {
+	for i, bits := range from.sources {
+		o.sources[i] |= bits
+	}
+	o.window = o.window || from.window
 }
 
 // link is an edge with the place in the text that asks for it.
@@ -63,6 +79,8 @@ func newBuilder(p *dsl.Program) *builder {
 		sinks:   map[*dsl.Sink]*Node{},
 		ends:    map[*dsl.Stream]*Node{},
 		ids:     map[string]bool{},
+		next:    map[string]int{},
+		origins: map[*Node]*origin{},
 	}
 }
 
@@ -70,13 +88,22 @@ func newBuilder(p *dsl.Program) *builder {
 func (b *builder) add(id, stream string, at ir.Place, row ir.Row, op Op) *Node {
 	n := &Node{ID: b.unique(id), Stream: stream, Place: at, Op: op, Row: row}
 	b.graph.Nodes = append(b.graph.Nodes, n)
+	o := &origin{sources: make([]uint64, (len(b.program.Sources)+63)/64)}
+	switch op.(type) {
+	case *Source:
+		o.sources[len(b.sources)/64] |= 1 << (len(b.sources) % 64)
+	case *Window:
+		o.window = true
+	}
+	b.origins[n] = o
 	return n
 }
 
 func (b *builder) unique(id string) string {
 	name := id
-	for i := 2; b.ids[name]; i++ {
+	for i := max(2, b.next[id]); b.ids[name]; i++ {
 		name = id + "-" + strconv.Itoa(i)
+		b.next[id] = i
 	}
 	b.ids[name] = true
 	return name
@@ -84,52 +111,24 @@ func (b *builder) unique(id string) string {
 
 func (b *builder) connect(from, to *Node, kind EdgeKind, at, clause ir.Place) {
 	b.links = append(b.links, link{from, to, kind, at, clause})
+	b.origins[to].add(b.origins[from])
 }
 
-// insert puts n on every way by which rows come to the node before.
-func (b *builder) insert(n, before *Node) {
-	for i := range b.links {
-		if b.links[i].to == before {
+// insert puts each of the nodes new on every way by which rows come to the node that it is for.
+func (b *builder) insert(before map[*Node]*Node) {
+	for i, l := range b.links {
+		if n := before[l.to]; n != nil {
 			b.links[i].to = n
+			b.origins[n].add(b.origins[l.from])
 		}
 	}
-	b.connect(n, before, Rows, n.Place, n.Place)
-}
-
-// feeders are the nodes that feed n so far.
-func (b *builder) feeders(n *Node) []*Node {
-	var nodes []*Node
-	for _, l := range b.links {
-		if l.to == n && !slices.Contains(nodes, l.from) {
-			nodes = append(nodes, l.from)
-		}
-	}
-	return nodes
-}
-
-// upstream is every node whose rows come to n, itself included. Each is visited once: streams that read several streams, which
-// do so again, have more paths than could be followed.
-func (b *builder) upstream(n *Node) map[*Node]bool {
-	reach := map[*Node]bool{}
-	var visit func(*Node)
-	visit = func(n *Node) {
-		if !reach[n] {
-			reach[n] = true
-			for _, from := range b.feeders(n) {
-				visit(from)
-			}
-		}
-	}
-	visit(n)
-	return reach
 }
 
 // sourcesOf are the sources whose rows come to n, itself included, as declared.
 func (b *builder) sourcesOf(n *Node) []*Node {
-	reach := b.upstream(n)
 	var sources []*Node
-	for _, s := range b.program.Sources {
-		if reach[b.sources[s]] {
+	for i, s := range b.program.Sources {
+		if b.origins[n].sources[i/64]>>(i%64)&1 != 0 {
 			sources = append(sources, b.sources[s])
 		}
 	}

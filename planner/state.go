@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ import (
 //
 // It comes after order, so that columns can be traced back along Node.In.
 func state(g *Graph) {
-	t := tracer{leaves: map[*Node]columns{}}
+	t := tracer{leaves: map[*Node]columns{}, texts: map[*Node][]phrase{}}
 	for _, n := range g.Nodes {
 		if w, ok := n.Op.(*Window); ok {
 			g.State = append(g.State, StateForm{ID: n.ID, Place: n.Place, Form: t.window(n, w)})
@@ -37,7 +38,12 @@ func state(g *Graph) {
 // tracer follows columns back to the fields of sources.
 type tracer struct {
 	leaves map[*Node]columns // the fields of each source that were come to
+	texts  map[*Node][]phrase
 }
+
+// maxTrace is how long the text of a column may be. One that is twice the column before it, and so on for sixty lets, would
+// be longer than any memory; of a longer text stands its hash.
+const maxTrace = 1 << 10
 
 func (t *tracer) window(n *Node, w *Window) string {
 	var b strings.Builder
@@ -105,9 +111,26 @@ func (t *tracer) columnsOf(n *Node) func(*ir.Column) phrase {
 	return func(c *ir.Column) phrase { return t.column(n, c.Index) }
 }
 
-// column is column i of the rows of n as an expression over fields of sources. Through a union it is what
-// all inputs agree on, else `{a | b}`, sorted: their order means nothing.
+// column is column i of the rows of n as an expression over fields of sources, found once: there may be more ways to a source
+// than can be gone.
 func (t *tracer) column(n *Node, i int) phrase {
+	if t.texts[n] == nil {
+		t.texts[n] = make([]phrase, len(n.Row))
+	}
+	if p := t.texts[n][i]; p.text != "" {
+		return p
+	}
+	p := t.traced(n, i)
+	if len(p.text) > maxTrace {
+		p = phrase{text: fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(p.text)))}
+	}
+	t.texts[n][i] = p
+	return p
+}
+
+// traced is column without a memory. Through a union a column is what all inputs agree on, else `{a | b}`, sorted: their
+// order means nothing.
+func (t *tracer) traced(n *Node, i int) phrase {
 	switch op := n.Op.(type) {
 	case *Source:
 		if t.leaves[n] == nil {
@@ -119,7 +142,11 @@ func (t *tracer) column(n *Node, i int) phrase {
 		var one phrase
 		var texts []string
 		for _, in := range n.In {
-			one = t.column(in, in.Row.Index(n.Row[i].Name))
+			at := i
+			if at >= len(in.Row) || in.Row[at].Name != n.Row[i].Name {
+				at = in.Row.Index(n.Row[i].Name)
+			}
+			one = t.column(in, at)
 			texts = append(texts, one.text)
 		}
 		slices.Sort(texts)

@@ -230,7 +230,7 @@ const (
 func boxText(g *Graph, n *Node) []textLine {
 	lines := []textLine{{text: n.ID, right: fmt.Sprintf("%s:%d", g.File, n.Place.Line)}}
 	for _, clause := range n.Clauses() {
-		broken := breakWords(clause)
+		broken := breakWords(clause, boxLines)
 		for i, text := range broken[:min(len(broken), boxLines)] {
 			line := textLine{text: text}
 			if i > 0 {
@@ -245,8 +245,9 @@ func boxText(g *Graph, n *Node) []textLine {
 	return lines
 }
 
-// breakWords breaks text at spaces, and words that are too long anywhere.
-func breakWords(text string) []string {
+// breakWords breaks text at spaces, and words that are too long anywhere, into so many lines and perhaps one more, which stands
+// for all the others.
+func breakWords(text string, most int) []string {
 	var lines []string
 	now := ""
 	for word := range strings.FieldsSeq(text) {
@@ -257,9 +258,12 @@ func breakWords(text string) []string {
 			now += " "
 		}
 		now += word
-		for wide(now) > boxChars {
+		for len(lines) <= most && wide(now) > boxChars {
 			head := cutAt(now, boxChars)
 			lines, now = append(lines, now[:head]), now[head:]
+		}
+		if len(lines) > most {
+			return lines
 		}
 	}
 	return append(lines, now)

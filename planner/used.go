@@ -33,9 +33,10 @@ func inputNeeds(from, to *Node, out columns) columns {
 	in := make(columns, len(from.Row))
 	switch op := to.Op.(type) {
 	case *Union:
+		at := from.Row.Places()
 		for i, f := range to.Row {
 			if out[i] {
-				in[from.Row.Index(f.Name)] = true
+				in[at(f.Name, i)] = true
 			}
 		}
 	case *Filter:
