@@ -33,7 +33,7 @@ func shown(file string) string {
 func Check(file string, src []byte) (*Program, []diag.Diagnostic) {
 	file = shown(file)
 	tree, faults := syntax.Parse(file, src)
-	c := &checker{file: tree, diags: faults, prog: &Program{File: filepath.Base(file)}}
+	c := &checker{file: tree, diags: faults, prog: &Program{File: filepath.Base(file), Path: file}}
 	c.faulty = len(faults) > 0
 	if len(tree.Decls)+len(tree.Lost) > 0 || !c.faulty {
 		c.program()
@@ -87,6 +87,9 @@ type shape struct {
 
 func (c *checker) program() {
 	c.declare()
+	if !c.fits() {
+		return
+	}
 	c.job()
 	c.eachType()
 	c.eachSource()

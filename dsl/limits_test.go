@@ -24,11 +24,17 @@ func TestLimits(t *testing.T) {
 		}
 		return b.String()
 	}
+	sinks := func(n int) string {
+		return "stream s {\n  from a\n  to kafka(\"z\")" + repeat(n-1, ", kafka(\"k%d\")") + "\n}\n"
+	}
 	for _, c := range []struct {
 		what, fits, not string
 		code            string
 	}{
 		{"declarations", head + end + repeat(997, "stream s%[1]d { from a  to kafka(\"t%[1]d\") }\n"), head + end + repeat(998, "stream s%[1]d { from a  to kafka(\"t%[1]d\") }\n"), "too-big"},
+		{"clauses", in(strings.Repeat("  where ok\n", 9_996)), in(strings.Repeat("  where ok\n", 9_999)), "too-big"},
+		{"inputs and targets", wide(18), wide(19), "too-big"},
+		{"sinks", head + sinks(1_000), head + sinks(1_001), "too-big"},
 		{"fields of a type", typed(64), typed(65), "not-yet"},
 		{"fields of a row", in("  let " + repeat(252, "x%d = 1, ") + "y = 1\n"), in("  let " + repeat(253, "x%d = 1, ") + "y = 1\n"), "too-big"},
 		{"brackets", in("  where " + strings.Repeat("(", 99) + "ok" + strings.Repeat(")", 99) + "\n"), in("  where " + strings.Repeat("(", 100) + "ok" + strings.Repeat(")", 100) + "\n"), "nesting"},
@@ -47,6 +53,23 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s: want %s, got %v", c.what, c.code, diags)
 		}
 	}
+}
+
+// wide has n streams that read 500 others each.
+func wide(n int) string {
+	var b strings.Builder
+	b.WriteString("type A { ok: bool }\nsource a: A from kafka(\"a\")\n")
+	for i := range 500 {
+		fmt.Fprintf(&b, "stream b%d { from a  where ok }\n", i)
+	}
+	for i := range n {
+		fmt.Fprintf(&b, "stream s%d {\n  from b0", i)
+		for j := range 499 {
+			fmt.Fprintf(&b, ", b%d", j+1)
+		}
+		fmt.Fprintf(&b, "\n  to kafka(\"s%d\")\n}\n", i)
+	}
+	return b.String()
 }
 
 // typed is a program whose type has n fields.

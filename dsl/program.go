@@ -10,6 +10,7 @@ import (
 // expression typed, every default filled in. It is what the planner gets.
 type Program struct {
 	File    string // base name of the .eo file
+	Path    string // as the user knows it: it stands in diagnostics
 	Job     Job
 	Sources []*Source // as declared
 	Streams []*Stream // each behind the streams that it reads, else as declared

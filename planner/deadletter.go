@@ -2,16 +2,22 @@ package planner
 
 import (
 	"slices"
+	"unicode/utf8"
 
+	"github.com/eoc-lang/eoc/internal/diag"
 	"github.com/eoc-lang/eoc/internal/ir"
 )
+
+// maxRefused is how many ways refused records have at most: clauses that can refuse one times dead-letter topics grows
+// with the square of the text.
+const maxRefused = 20_000
 
 // deadLetters makes a node of every dead-letter topic and an edge to it from whatever can
 // refuse a record: a source, and each clause behind it whose expressions can fail.
 //
 // It comes before the order is made, since it adds nodes, and before chains, since
 // a dead letter leaves the chain in which the record was refused.
-func (b *builder) deadLetters() {
+func (b *builder) deadLetters() []diag.Diagnostic {
 	topics := map[Setting]*Node{}
 	strongest := b.strongest()
 	for _, s := range b.program.Sources {
@@ -28,12 +34,19 @@ func (b *builder) deadLetters() {
 		op.Deliver = min(op.Deliver, strongest(b.sources[s]))
 		b.connect(b.sources[s], n, DeadLetters, n.Place, n.Place)
 	}
+	ways := 0
 	for _, n := range slices.Clone(b.graph.Nodes) {
 		record, result := canReject(n.Op)
 		for _, to := range b.refusedTo(n, record, result, topics) {
+			if ways++; ways > maxRefused {
+				at := diag.Span{File: b.program.Path, Line: n.Place.Line, Column: n.Place.Column, Length: max(1, utf8.RuneCountInString(n.Place.Text))}
+				return []diag.Diagnostic{diag.New("too-big", at, "records that are refused have at most %d ways to dead-letter topics, these have more", maxRefused).
+					WithHelp("give sources a dead-letter topic together, or read fewer of them in one stream")}
+			}
 			b.connect(n, to, DeadLetters, n.Place, n.Place)
 		}
 	}
+	return nil
 }
 
 // refusedTo lists the dead-letter topics of n. Records go where their own source says, results

@@ -25,7 +25,9 @@ func Plan(p *dsl.Program) (*Graph, []diag.Diagnostic) {
 	b := newBuilder(p)
 	b.build()
 	b.exchange()
-	b.deadLetters()
+	if much := b.deadLetters(); much != nil {
+		return nil, much
+	}
 	b.order()
 	used(b.graph)
 	chains(b.graph)
