@@ -41,9 +41,9 @@ func streams(size int, before, clauses string) string {
 // Whatever fills a file, the work of check, plan and generate grows about as the file does. The test has no clock: with work
 // that grows with the square it would take minutes, and with work that doubles at each let it would not end.
 func TestFullFiles(t *testing.T) {
-	size := dsl.MaxSource / 8
+	size := dsl.MaxSource / 10
 	if race.Enabled {
-		size /= 8
+		size /= 10
 	}
 	where := func(e string) string { return streams(size, "", "  where "+e) }
 	long := strings.Repeat("n", 200)
@@ -56,7 +56,7 @@ func TestFullFiles(t *testing.T) {
 		{"+", where(list(4500, " + ", "x") + " > 0")},
 		{"??", where(list(4500, " ?? ", "y") + " ?? 0 > 0")},
 		{"keys", streams(size, "", "  window tumbling 1m by "+list(240, ", ", "k# = x + #")+"\n  aggregate n = sum(x)")},
-		{"clauses", streams(1, "", list(size/40, "\n", "  where x != #\n  where x + # > 0"))},
+		{"clauses", streams(1, "", list(size/64, "\n", "  where x != #\n  where x + # > 0"))},
 		{"sinks", fullHead + "stream s {\n  from a\n  to " + list(900, ", ", `kafka("t#") if x == #`) + "\n}\n"},
 		{"texts", where(`s == "` + strings.Repeat("é", 32_000) + `"`)},
 		{"comments", streams(size, strings.Repeat("// c\n", size/8), "  where ok // c")},
