@@ -33,8 +33,8 @@ type Setup struct {
 //
 //	new state    look · resolve · save 0 · fence · open · look again · mark 0 · confirm 0 · run
 //	old state    glance · fence the others · end the unconfirmed transaction · confirm or describe · fence its id · look ·
-//	             confirm or drop · adopt · fence new ids · open · look again · mark if it is missing · run
-//	--fresh      fence all · look · resolve · save 0 · open · look again · mark 0 · confirm 0 · run
+//	             confirm or drop · fence ids that are given up · adopt · fence new ids · open · look again · mark if it is missing · run
+//	--fresh      fence all, and ids that are given up · look · resolve · save 0 · open · look again · mark 0 · confirm 0 · run
 //
 // Looking is reading the marker. The glance is a look that does not wait and refuses only: a state that is not the newest is known by it
 // before a copy that runs is fenced. The look that a process runs from comes after it has taken all its ids (open): whoever commits
@@ -66,6 +66,7 @@ const (
 	look
 	confirm
 	drop
+	fenceGone
 	resolve
 	save
 	adopt
@@ -87,7 +88,7 @@ func NewStartup(set Setup) *Startup {
 	case set.Newest != nil && !set.Fresh:
 		s.begin()
 	case set.Fresh:
-		s.fence = union(s.storedIDs(), set.IDs)
+		s.fence = append(union(s.storedIDs(), set.IDs), s.givenUp()...)
 		s.stage = fenceOld
 		s.skipFence()
 	case s.exactly():
@@ -153,7 +154,7 @@ func (s *Startup) Next() Step {
 		return Glance{Group: s.group()}
 	case lookFirst, look, lookAgain:
 		return ReadMarker{Group: s.group()}
-	case fenceOld, fenceNew:
+	case fenceOld, fenceGone, fenceNew:
 		return Fence{ID: s.fence[0]}
 	case endTxn:
 		return EndTxn{Committable: *s.pending()}
@@ -214,7 +215,7 @@ func (s *Startup) move(from, to stage) {
 // done is behind a step without a result.
 func (s *Startup) done() {
 	switch s.stage {
-	case fenceOld, fenceNew:
+	case fenceOld, fenceGone, fenceNew:
 		s.fence = s.fence[1:]
 		s.skipFence()
 	case confirmProved: // before the fence, behind which the coordinator does not say any more that it is committed
@@ -228,6 +229,7 @@ func (s *Startup) done() {
 	case save:
 		s.fenceRest()
 	case adopt:
+		s.from = withIDs(s.from, s.set.IDs)
 		s.fenceRest()
 	case open:
 		if s.stage = lookAgain; !s.exactly() {
@@ -251,6 +253,10 @@ func (s *Startup) skipFence() {
 	switch {
 	case s.stage == fenceNew:
 		s.stage = open
+	case s.stage == fenceGone && !slices.Equal(s.from.IDs, s.set.IDs):
+		s.stage = adopt
+	case s.stage == fenceGone:
+		s.fenceRest()
 	case s.pending() != nil && s.set.Decision == ItIsAborted:
 		s.stage = describe
 	case s.pending() != nil:
@@ -268,12 +274,21 @@ func (s *Startup) skipFence() {
 
 // take goes on with s.from, which is what the store holds now, and makes the program's ids the state's.
 func (s *Startup) take() {
-	if !slices.Equal(s.from.IDs, s.set.IDs) {
-		s.from = withIDs(s.from, s.set.IDs)
-		s.stage = adopt
-		return
+	s.fence = s.givenUp()
+	s.stage = fenceGone
+	s.skipFence()
+}
+
+// givenUp are the state's ids that are not the program's any more, each twice: by that a copy which holds them knows that this start is one that goes on.
+// Those that are the program's are fenced and opened.
+func (s *Startup) givenUp() []string {
+	var gone []string
+	for _, id := range s.storedIDs() {
+		if !slices.Contains(s.set.IDs, id) {
+			gone = append(gone, id, id)
+		}
 	}
-	s.fenceRest()
+	return gone
 }
 
 // fenceRest fences the program's ids that were not fenced as the state's, and goes on to open the sink.

@@ -232,11 +232,11 @@ func TestStartup(t *testing.T) {
 			steps: "glance fence(p-0) end(7) describe(p-1) fence(p-1) look", from: -1, kind: failure.Unknown, text: "stood at PrepareAbort"},
 
 		{name: "another prefix", set: of(at(7), at(6), false), edit: func(s *Setup) { s.IDs = []string{"q-0", "q-1"} }, markers: []*Marker{markerAt(7)},
-			steps: "glance fence(p-0) end(7) confirm(7) fence(p-1) look adopt[q-0 q-1] fence(q-0) fence(q-1) open look", from: 7},
+			steps: "glance fence(p-0) end(7) confirm(7) fence(p-1) look fence(p-0) fence(p-0) fence(p-1) fence(p-1) adopt[q-0 q-1] fence(q-0) fence(q-1) open look", from: 7},
 		{name: "another prefix that shares an id", set: of(at(7), nil, true), edit: func(s *Setup) { s.IDs = []string{"p-1", "p-2"} }, markers: []*Marker{markerAt(7)},
-			steps: "glance fence(p-0) fence(p-1) look adopt[p-1 p-2] fence(p-2) open look", from: 7},
+			steps: "glance fence(p-0) fence(p-1) look fence(p-0) fence(p-0) adopt[p-1 p-2] fence(p-2) open look", from: 7},
 		{name: "exactly-once is gone", set: of(at(7), at(6), false), edit: func(s *Setup) { s.IDs = nil }, markers: []*Marker{markerAt(7)},
-			steps: "glance fence(p-0) end(7) confirm(7) fence(p-1) look adopt[] open", from: 7},
+			steps: "glance fence(p-0) end(7) confirm(7) fence(p-1) look fence(p-0) fence(p-0) fence(p-1) fence(p-1) adopt[] open", from: 7},
 		{name: "exactly-once is new", set: of(plain(7), nil, true),
 			steps: "adopt[p-0 p-1] fence(p-0) fence(p-1) open look mark(7)", from: 7},
 		{name: "exactly-once is back", set: of(plain(7), nil, true), markers: []*Marker{markerAt(4)},
@@ -255,7 +255,7 @@ func TestStartup(t *testing.T) {
 		{name: "fresh over an unconfirmed state", set: of(at(7), at(6), false), edit: fresh, markers: []*Marker{markerAt(6)},
 			steps: "fence(p-0) fence(p-1) look resolve save(0) open look mark(0) confirm(0)"},
 		{name: "fresh with another prefix", set: of(at(7), nil, true), edit: func(s *Setup) { fresh(s); s.IDs = []string{"q-0"} }, markers: []*Marker{markerAt(7)},
-			steps: "fence(p-0) fence(p-1) fence(q-0) look resolve save(0) open look mark(0) confirm(0)"},
+			steps: "fence(p-0) fence(p-1) fence(q-0) fence(p-0) fence(p-0) fence(p-1) fence(p-1) look resolve save(0) open look mark(0) confirm(0)"},
 		{name: "fresh without exactly-once", set: of(plain(7), nil, true), edit: func(s *Setup) { fresh(s); s.IDs = nil },
 			steps: "resolve save(0) open confirm(0)"},
 	}

@@ -64,3 +64,30 @@ func TestFencedByACopy(t *testing.T) {
 		check(t, c) // what the first had open is not there
 	})
 }
+
+// TestFencedByACopyOfOtherIDs is TestFencedByACopy with a copy whose ids are others, or that has none: nothing fences the two against each other any more,
+// so the first must not go on. The copy has nothing to commit, and the coordinator does not answer at first.
+func TestFencedByACopyOfOtherIDs(t *testing.T) {
+	for name, change := range map[string]func(*Spec){
+		"other prefix":  func(s *Spec) { s.TxnPrefix = "other" },
+		"at least once": func(s *Spec) { s.Sinks = []SinkSpec{{Name: "out", Topic: "out", Deliver: AtLeastOnce}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, store := newFakeCluster(1), newFakeStore()
+				feed(c, rand.New(rand.NewPCG(1, 1)), 1, 100)
+				first := start(t, newFakeEngine(c, store, 1, checkpoint.Until{}))
+				time.Sleep(time.Minute)
+				copied := newFakeEngine(c, store.inherit(), 1, checkpoint.Until{})
+				change(copied.Spec)
+				second := start(t, copied)
+				time.Sleep(time.Second)
+				c.set(func() { c.failNext["Overtaken"] = errGone })
+				if err := first.ended(t); failure.KindOf(err) != failure.Fenced {
+					t.Errorf("the first ended with %v", err)
+				}
+				second.end(t)
+			})
+		})
+	}
+}

@@ -44,7 +44,7 @@ func (s *sink) Commit(ctx context.Context, c checkpoint.Committable) error {
 // renew replaces the producer of a committed transaction. The first step moves the epoch only if nobody else has taken
 // the id. The second takes it whoever has it, since a client cannot be given an epoch. A copy that takes both ids between
 // the steps loses this one again; but it still has the other, without which this sink does not
-// commit the next transaction: both stop, and nothing is committed twice.
+// commit the next transaction. Nothing is committed twice, and the copy is not told from a process that is dead, see Overtaken: it goes on.
 func (s *sink) renew(n int64, old *producer, next transaction) {
 	s.renewing.Lock()
 	defer s.renewing.Unlock()
@@ -54,16 +54,14 @@ func (s *sink) renew(n int64, old *producer, next transaction) {
 		s.ready[n%2] <- renewed{err: s.c.failed(needs(err, writesTxns(next.id)), "renew the producer of transactional id %s", next.id)}
 		return
 	}
+	next.epoch++ // which the next step gets if nobody comes between the two
 	s.holds(int(n%2), next)
 	p, err := s.c.newProducer(s.ctx, next.id, s.cfg.TxnTimeout, s.limits)
-	if err == nil {
-		s.holds(int(n%2), p.txn)
-	}
 	s.ready[n%2] <- renewed{p, err}
 }
 
-// Overtaken says whether another copy of the pipeline has started since the sink was opened. A start takes each id twice: it fences it, and it opens
-// it. So nobody has started if one of the ids was taken less often since: what a process has sent before it was killed may be carried out
+// Overtaken says whether another copy of the pipeline has started since the sink was opened. A start takes each id twice: it fences it, and opens it, or
+// fences it again if it is the program's no more. So nobody has started if one of the ids was taken less often since: what a process has sent before it was killed may be carried out
 // late, and a start that is refused takes none of them for good. An id whose epochs are used up has another producer id, and counts as taken.
 func (s *sink) Overtaken(ctx context.Context) (bool, error) {
 	s.mu.Lock()

@@ -133,7 +133,7 @@ func (c *Cluster) rejected(f *flight, r *kgo.Record, err error) error {
 }
 
 // judge tells the two reasons apart for which a coordinator gives a producer up. A broker aborts a transaction for
-// its age not before the timeout, so a younger one was taken over by another copy of the pipeline. An older
+// its age not before the timeout, so the id of a younger one was taken: by whom, Overtaken says. That of an older
 // one may have been, and then the next start finds out.
 func (p *producer) judge(err error, what string, args ...any) error {
 	if !among(err, fencing()) || p.first.IsZero() || time.Since(p.first) < p.timeout {

@@ -131,6 +131,11 @@ func TestOvertaken(t *testing.T) {
 		b.must(s.Commit(b.ctx, b.prepare(s, 2, "b")))
 		s.(*sink).renewals.Wait()
 		overtaken(s, false, "after two transactions")
+		for _, held := range s.(*sink).held {
+			if now, err := b.cluster.Describe(b.ctx, held.id); err != nil || now.ProducerID != held.producer || now.Epoch != held.epoch {
+				t.Errorf("the sink holds %+v, the coordinator says %+v (%v)", held, now, err)
+			}
+		}
 
 		b.write(s, 3, "lost")
 		three := b.ids[1]
