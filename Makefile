@@ -24,6 +24,7 @@ cross: ## compile eoc and a program for other systems, and the tests for the one
 test: check cross ## everything that must hold before a change is taken
 	go test -tags eo_failpoints ./runtime/internal/failpoint
 	go test ./runtime/internal/checkpoint ./dsl/...
+	go test ./codegen -run TestFullFiles
 	go run ./internal/faultcheck go test -race -timeout 60m ./...
 
 golden: ## write the golden files anew, and fail if that has changed any
