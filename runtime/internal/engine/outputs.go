@@ -6,8 +6,10 @@ import (
 )
 
 // outputsAre compares the topics of the exactly-once sinks with what the process has known them as. A client does not mind what stands behind a name:
-// it would write the rest of a transaction to a topic that was made again, and commit it, though the beginning is gone.
-func (e *Engine) outputsAre(now map[string]Topic) error {
+// it would write the rest of a transaction to a topic that was made again, and commit it, though the beginning is gone. A broker with old metadata may
+// name an id or a number of partitions that are no more: so another id is in doubt until two looks in a row have it.
+func (e *Engine) outputsAre(now map[string]Topic) (doubt bool, err error) {
+	others := map[string]checkpoint.ID{}
 	for _, name := range e.Spec.Outputs() {
 		topic, there := now[name]
 		if !there {
@@ -15,18 +17,24 @@ func (e *Engine) outputsAre(now map[string]Topic) error {
 		}
 		was, known := e.outputs[name]
 		if known && was.ID != topic.ID {
-			return failure.New(failure.Cluster, "start the program again to go on with the new one"+outputAnew, nil,
+			if before, seen := e.others[name]; !seen || before != topic.ID {
+				others[name] = topic.ID
+				continue
+			}
+			return false, failure.New(failure.Cluster, "start the program again to go on with the new one"+outputAnew, nil,
 				"topic %s of a sink was deleted and made again while the program ran: its id is %s, it was %s; what was written to it before is gone", name, topic.ID, was.ID)
 		}
 		if known {
 			e.grownOutput(name, was.Partitions, topic.Partitions)
+			topic.Partitions = max(was.Partitions, topic.Partitions)
 		}
 		if e.outputs == nil {
 			e.outputs = map[string]Topic{}
 		}
 		e.outputs[name] = topic
 	}
-	return nil
+	e.others = others
+	return len(others) > 0, nil
 }
 
 const outputAnew = "; to have all results once more, make the topics of all sinks anew and start it once with --fresh"

@@ -81,7 +81,13 @@ func TestOutputTopicIsAnother(t *testing.T) {
 				log.said(t, life, more) // in its rest it has grown
 				c.set(func() { c.topics["out"].parts = make([][]record.Record, 2+2*life) })
 				time.Sleep(3 * outputEvery)
-				log.said(t, life+1, more, "topic=out", []string{"partitions=2 before=1", "partitions=4 before=3"}[life])
+				grown := []string{"partitions=2 before=1", "partitions=4 before=3"}[life]
+				log.said(t, life+1, more, "topic=out", grown)
+				for _, parts := range []int{1, 2 + 2*life} { // a broker with old metadata is asked, and then another one
+					c.set(func() { c.topics["out"].parts = make([][]record.Record, parts) })
+					time.Sleep(2 * outputEvery)
+				}
+				log.said(t, life+1, more, "topic=out", grown)
 				close(stop)
 				if err := within(t, ended); err != nil {
 					t.Error(err)
@@ -89,6 +95,45 @@ func TestOutputTopicIsAnother(t *testing.T) {
 				c.set(func() { c.topics["out"].parts = make([][]record.Record, 3) })
 			}
 		})
+	})
+}
+
+// TestOutputTopicIsInDoubt: an id that one look has and the next has not is of a broker with old metadata, while the pipeline runs and when it starts
+// again.
+func TestOutputTopicIsInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newFakeCluster(1)
+		e := newFakeEngine(c, newFakeStore(), 1, checkpoint.Until{})
+		stop, ended := make(chan struct{}), make(chan error, 1)
+		go func() { ended <- e.Run(t.Context(), stop) }()
+		time.Sleep(time.Second)
+		id := c.topics["out"].id
+		for _, others := range []string{"a", "a", "ab"} { // one in each look
+			for _, other := range []byte(others) {
+				c.set(func() { c.topics["out"].id = checkpoint.ID{other} })
+				time.Sleep(outputEvery)
+			}
+			c.set(func() { c.topics["out"].id = id })
+			time.Sleep(outputEvery)
+		}
+		c.set(func() {
+			c.topics["out"].id = checkpoint.ID{'a'}
+			c.failNext["Poll"] = failure.New(failure.Transient, "", nil, "the broker is gone")
+		})
+		c.append("in", 0, "a", 1000)
+		looks := c.called("Topics")
+		for c.called("Topics") == looks && len(ended) == 0 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		c.set(func() { c.topics["out"].id = id })
+		time.Sleep(2 * outputEvery)
+		if s := e.Status(); len(ended) != 0 || s.Phase != Running || s.Restarts != 1 {
+			t.Fatalf("it is %v, and has started again %d times, want running and 1", s.Phase, s.Restarts)
+		}
+		close(stop)
+		if err := within(t, ended); err != nil {
+			t.Errorf("it has ended with %v", err)
+		}
 	})
 }
 

@@ -111,8 +111,22 @@ func (a *attempt) topics(ctx context.Context) ([]input, error) {
 			written = topics
 		}
 	}
-	if err := a.outputsAre(written); err != nil {
-		return nil, err
+	for {
+		doubt, err := a.outputsAre(written)
+		if err != nil {
+			return nil, err
+		}
+		if !doubt {
+			break
+		}
+		select {
+		case <-time.After(outputEvery):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if written, err = a.topicsOf(ctx, 0); err != nil {
+			return nil, err
+		}
 	}
 	a.anchorage = a.Spec.anchor(inputs, written)
 	a.writer.anchorage = a.anchorage

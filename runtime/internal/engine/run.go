@@ -46,7 +46,8 @@ type Engine struct {
 
 	board board // behind Status
 
-	outputs map[string]Topic // topics of exactly-once sinks, as the process knows them
+	outputs map[string]Topic         // topics of exactly-once sinks, as the process knows them
+	others  map[string]checkpoint.ID // those that have another id in the last look
 
 	// What is left of the options that hold for the first start of the process.
 	fresh, acceptLoss bool

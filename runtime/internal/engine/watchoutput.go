@@ -42,7 +42,8 @@ func (a *attempt) watchOutput(ctx context.Context) error {
 		case now := <-tick.C:
 			topics, err := a.clusters.job().Topics(ctx, a.Spec.Outputs())
 			if err == nil {
-				if gone := cmp.Or(a.outputsAre(topics), w.missed(topics)); gone != nil {
+				_, another := a.outputsAre(topics) // what is in doubt, the next look decides
+				if gone := cmp.Or(another, w.missed(topics)); gone != nil {
 					return gone
 				}
 				err = w.look(ctx, now)
