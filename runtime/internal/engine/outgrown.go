@@ -125,8 +125,10 @@ func (e *Engine) withHoldings(err error) error {
 	for _, h := range e.holdings {
 		keys, state = keys+h.keys, state+h.bytes
 	}
+	// Of what a store in memory holds, and what an attempt has left that has ended for another reason, the size is not known.
+	all := !e.built || e.holdings != nil && !e.Spec.Memory
 	var over *memory.Exceeded
-	if errors.As(err, &over) && over.Needs(state) > over.Limit {
+	if all && errors.As(err, &over) && over.Needs(state) > over.Limit {
 		return tooSmall(over, over.Needs(state), keys)
 	}
 	var list []string

@@ -86,17 +86,22 @@ func TestTooSmall(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		away  bool // Kafka is: nothing has begun
+		store bool // in memory
+		left  bool // Kafka is away, and what an attempt has left may still be held
 		keys  int
 		held  int64 // MiB of 100
 		from  string
 		more  int64
 		alone string // "": the state is to blame
 	}{
-		{"before it begins", true, 0, 95, "GOMEMLIMIT", 0, "whose windows have 0 keys: 95 MiB are held, of 100 MiB (GOMEMLIMIT); without any state it needs 106 MiB: set GOMEMLIMIT=212MiB or more"},
-		{"without state", false, 0, 95, "memory.max of the control group", 0, "whose windows have 0 keys: 95 MiB are held, of 100 MiB (memory.max of the control group); without any state it needs 106 MiB: give the process 212 MiB of memory or more"},
-		{"with a little", false, 3, 95, "GOMEMLIMIT", 0, "whose windows have 3 keys: 95 MiB are held, of 100 MiB (GOMEMLIMIT); without any state it needs 103 MiB"},
-		{"with much", false, 20, 95, "GOMEMLIMIT", 0, ""},
-		{"with a table that grows", false, 20, 85, "GOMEMLIMIT", 10, ""},
+		{"before it begins", true, false, false, 0, 95, "GOMEMLIMIT", 0, "whose windows have 0 keys: 95 MiB are held, of 100 MiB (GOMEMLIMIT); without any state it needs 106 MiB: set GOMEMLIMIT=212MiB or more"},
+		{"before it begins, with a store in memory", true, true, false, 0, 95, "GOMEMLIMIT", 0, "whose windows have 0 keys"},
+		{"without state", false, false, false, 0, 95, "memory.max of the control group", 0, "whose windows have 0 keys: 95 MiB are held, of 100 MiB (memory.max of the control group); without any state it needs 106 MiB: give the process 212 MiB of memory or more"},
+		{"with a little", false, false, false, 3, 95, "GOMEMLIMIT", 0, "whose windows have 3 keys: 95 MiB are held, of 100 MiB (GOMEMLIMIT); without any state it needs 103 MiB"},
+		{"with much", false, false, false, 20, 95, "GOMEMLIMIT", 0, ""},
+		{"with a table that grows", false, false, false, 20, 85, "GOMEMLIMIT", 10, ""},
+		{"with a store in memory", false, true, false, 3, 95, "GOMEMLIMIT", 0, ""},
+		{"with what an attempt has left", false, false, true, 20, 95, "GOMEMLIMIT", 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -109,11 +114,23 @@ func TestTooSmall(t *testing.T) {
 				}
 				ctx, cancel := context.WithCancelCause(t.Context())
 				ended := make(chan error)
-				go func() { ended <- newFakeEngine(cluster, newFakeStore(), 1, checkpoint.Until{}).Run(ctx, nil) }()
+				e := newFakeEngine(cluster, newFakeStore(), 1, checkpoint.Until{})
+				e.Spec.Memory = c.store
+				go func() { ended <- e.Run(ctx, nil) }()
 				synctest.Wait()
+				if c.left {
+					cluster.set(func() { cluster.down = failure.New(failure.Transient, "", nil, "Kafka is away") })
+					cluster.append("in", 0, "k", 1)
+					for e.Status().Phase != Restarting {
+						time.Sleep(time.Second)
+					}
+				}
 				cancel(outgrown(&memory.Exceeded{Held: c.held * mib, More: c.more * mib, Limit: 100 * mib, From: c.from}))
 				err := <-ended
-				want := "the state has outgrown the memory: count () has 20 keys in 1 open windows: "
+				want := fmt.Sprintf("the state has outgrown the memory: count () has %d keys in 1 open windows: ", c.keys)
+				if c.left {
+					want = "the state has outgrown the memory: 95 MiB are held" // nobody knows by what
+				}
 				if c.alone != "" {
 					want = "the memory limit is too small for the program itself, " + c.alone
 				}

@@ -55,6 +55,7 @@ type Engine struct {
 
 	holdings  []holding // what held the memory when that was too little
 	uncounted bool      // it could not be counted
+	built     bool      // state was in memory in this process, or began to be
 
 	settled bool // what the last attempt or process has left is finished, and nothing was begun since
 
@@ -203,6 +204,7 @@ func (e *Engine) attempt(ctx context.Context, stop <-chan struct{}) (progress bo
 	a.grown(ctx, inputs)
 	e.acceptLoss = false // what was gone is known now; what goes from here on is another loss
 	defer a.close()
+	e.built = true
 	if err := a.build(ctx); err != nil {
 		a.noteHoldings(err)
 		return false, err
