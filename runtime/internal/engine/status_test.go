@@ -315,7 +315,13 @@ func TestKeys(t *testing.T) {
 			}
 			want(len(open))
 			c.set(func() { c.failNext["Poll"] = failure.New(failure.Transient, "", nil, "the broker is gone") })
-			want(len(open)) // what was restored
+			k := fakeKey{fakeWindow, "new"}
+			c.append("in", 0, k.Key, k.Start+1)
+			open[k] = true
+			want(len(open)) // with what was restored
+			if s := e.Status(); s.Restarts != 1 {
+				t.Errorf("parallelism %d: it has started again %d times, want 1", parallelism, s.Restarts)
+			}
 			run.end(t)
 			want(len(open))
 		})

@@ -18,6 +18,7 @@ const (
 )
 
 func window(entry []byte) int64 { return int64(binary.BigEndian.Uint64(entry)) }
+func value(entry []byte) int64  { return int64(binary.BigEndian.Uint64(entry[entryKey:])) }
 
 // mergeEntries is the Merge of such entries: of a window and key the last one holds, and windows before w are closed.
 func mergeEntries(_ string, _ int, deltas [][]byte, w int64) ([]byte, error) {
@@ -72,11 +73,20 @@ func TestMillionKeys(t *testing.T) {
 	must(t, b.Save(made(0, 0)))
 	must(t, b.Confirm(0))
 	n, early, most := int64(0), int64(0), int64(0)
+	last := map[[entryKey]byte]int64{} // what was written last, of the windows that are open at the end
 	for w := range windows {
 		for part := range uint64(2 * parts) { // all keys once, then all once more
 			n++
 			from := part % parts * keys / parts
-			must(t, b.Save(made(n, w-1, entries(w, from, from+keys/parts, n)...)))
+			deltas := entries(w, from, from+keys/parts, n)
+			if w >= windows-2 {
+				for _, d := range deltas {
+					for e := d.Data; len(e) > 0; e = e[entryBytes:] {
+						last[[entryKey]byte(e)] = value(e)
+					}
+				}
+			}
+			must(t, b.Save(made(n, w-1, deltas...)))
 			must(t, b.Confirm(n))
 			b.AwaitFold() // how far it lags behind is the scheduler's business
 		}
@@ -103,7 +113,12 @@ func TestMillionKeys(t *testing.T) {
 	for group, deltas := range held {
 		merged, err := mergeEntries("", group, deltas, windows-2)
 		must(t, err)
-		open += len(merged) / entryBytes
+		for e := merged; len(e) > 0; e = e[entryBytes:] {
+			if want, there := last[[entryKey]byte(e)]; !there || value(e) != want {
+				t.Fatalf("window %d, key %d: %d is restored, want %d", window(e), binary.BigEndian.Uint64(e[8:]), value(e), want)
+			}
+			open++
+		}
 	}
 	if open != 2*keys {
 		t.Errorf("%d keys of open windows are restored, want %d", open, 2*keys)
