@@ -34,6 +34,7 @@ func TestLimits(t *testing.T) {
 		{"declarations", head + end + repeat(997, "stream s%[1]d { from a  to kafka(\"t%[1]d\") }\n"), head + end + repeat(998, "stream s%[1]d { from a  to kafka(\"t%[1]d\") }\n"), "too-big"},
 		{"clauses", in(strings.Repeat("  where ok\n", 9_996)), in(strings.Repeat("  where ok\n", 9_999)), "too-big"},
 		{"inputs and targets", wide(18), wide(19), "too-big"},
+		{"targets of late to", wide(18) + late(160), wide(18) + late(161), "too-big"},
 		{"sinks", head + sinks(1_000), head + sinks(1_001), "too-big"},
 		{"fields of a type", typed(64), typed(65), "not-yet"},
 		{"fields of a row", in("  let " + repeat(252, "x%d = 1, ") + "y = 1\n"), in("  let " + repeat(253, "x%d = 1, ") + "y = 1\n"), "too-big"},
@@ -58,7 +59,7 @@ func TestLimits(t *testing.T) {
 // wide has n streams that read 500 others each.
 func wide(n int) string {
 	var b strings.Builder
-	b.WriteString("type A { ok: bool }\nsource a: A from kafka(\"a\")\n")
+	b.WriteString("type A { ok: bool  at: timestamp }\nsource a: A from kafka(\"a\") { time at  watermark 1s }\n")
 	for i := range 500 {
 		fmt.Fprintf(&b, "stream b%d { from a  where ok }\n", i)
 	}
@@ -70,6 +71,31 @@ func wide(n int) string {
 		fmt.Fprintf(&b, "\n  to kafka(\"s%d\")\n}\n", i)
 	}
 	return b.String()
+}
+
+// late are n streams with an input and two targets each.
+func late(n int) string {
+	var b strings.Builder
+	b.WriteString("sink k to kafka(\"k\")\nsink j to kafka(\"j\")\n")
+	for i := range n {
+		fmt.Fprintf(&b, "stream w%d {\n  from a\n  window tumbling 1m by ok late to k\n  aggregate n = count()\n  to j\n}\n", i)
+	}
+	return b.String()
+}
+
+// TestLimitSaysWhere: of a pipeline that is too big in two ways, the place that is shown is where it is so in the way that is told.
+func TestLimitSaysWhere(t *testing.T) {
+	var src strings.Builder
+	src.WriteString("type A { ok: bool }\nsource a: A from kafka(\"a\")\nstream s {\n  from a\n  to kafka(\"k\")")
+	for i := range 1000 {
+		fmt.Fprintf(&src, ", kafka(\"k%d\")", i)
+	}
+	src.WriteString("\n}\nstream t {\n  from a\n" + strings.Repeat("  where ok\n", 10_000) + "  to kafka(\"t\")\n}\n")
+	const line = 8 + 9_998 // of the 10,001st clause: three are in front of the first where, in line 9
+	_, diags := dsl.Check("x.eo", []byte(src.String()))
+	if len(diags) != 1 || !strings.Contains(diags[0].Message, "10000 clauses, this one has 10004") || diags[0].Span.Line != line {
+		t.Errorf("want line %d and the clauses, got %v", line, diags)
+	}
 }
 
 // typed is a program whose type has n fields.

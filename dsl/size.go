@@ -15,7 +15,12 @@ const (
 // fits reports whether a pipeline is small enough to be looked at, or says at which clause it is not.
 func (c *checker) fits() bool {
 	clauses, ways, sinks := 0, 0, len(c.sinks)
-	var much syntax.Clause // the first that is too much
+	var manyClauses, manyWays, manySinks syntax.Clause // the first of each that is too much
+	past := func(first *syntax.Clause, n, most int, clause syntax.Clause) {
+		if *first == nil && n > most {
+			*first = clause
+		}
+	}
 	for _, s := range c.order {
 		for _, clause := range s.decl.Clauses {
 			clauses++
@@ -35,21 +40,23 @@ func (c *checker) fits() bool {
 					}
 				}
 			}
-			if much == nil && (clauses > maxClauses || ways > maxWays || sinks > maxSinks) {
-				much = clause
-			}
+			past(&manyClauses, clauses, maxClauses, clause)
+			past(&manyWays, ways, maxWays, clause)
+			past(&manySinks, sinks, maxSinks, clause)
 		}
 	}
 	const most = "a pipeline has at most %d %s, this one has %d"
 	switch {
-	case clauses > maxClauses:
-		c.errorf(much.Span(), "too-big", most, maxClauses, "clauses", clauses)
-	case ways > maxWays:
-		c.errorf(much.Span(), "too-big", most, maxWays, "inputs of `from` and targets of `to`", ways)
-	case sinks > maxSinks:
-		c.errorf(much.Span(), "too-big", most, maxSinks, "sinks", sinks)
+	case manyClauses != nil:
+		c.errorf(manyClauses.Span(), "too-big", most, maxClauses, "clauses", clauses)
+	case manyWays != nil:
+		c.errorf(manyWays.Span(), "too-big", most, maxWays, "inputs of `from` and targets of `to` and `late to`", ways)
+	case manySinks != nil:
+		c.errorf(manySinks.Span(), "too-big", most, maxSinks, "sinks", sinks)
+	default:
+		return true
 	}
-	return much == nil
+	return false
 }
 
 // inPlaceSinks is 1 for a target that is a sink in place.
