@@ -132,3 +132,30 @@ func unknown(size int, name string) string {
 	}
 	return b.String()
 }
+
+// What stands behind && is not looked at, and cannot be at fault, where what stands in front of it is false, however long a list is: also where a list
+// is parted.
+func TestListBehindAnd(t *testing.T) {
+	for _, item := range []string{"#", "x + #"} {
+		for n := 10; n <= 100; n++ {
+			program, diags := dsl.Check("list.eo", []byte(streams(1, "", "  let b = ok && x in ["+list(n, ", ", item)+"]")))
+			if program == nil {
+				t.Fatalf("%s [%s]", diags[0].Message, diags[0].Code)
+			}
+			g, _ := planner.Plan(program)
+			files, err := codegen.Generate(g, codegen.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all strings.Builder
+			for _, f := range files {
+				all.Write(f.Data)
+			}
+			code := all.String()
+			code = code[strings.LastIndex(code, "// list.eo:5: let"):]
+			if ok, x := strings.Index(code, "a.Ok"), strings.Index(code, "a.X"); ok < 0 || x < ok {
+				t.Errorf("%d items %s: the list is looked at first:\n%.1000s", n, item, code)
+			}
+		}
+	}
+}

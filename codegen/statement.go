@@ -137,7 +137,7 @@ func (c *code) plain(e ir.Expr) bool {
 		weight++
 		switch e := e.(type) {
 		case *ir.In:
-			weight += 2 * len(e.List) // a comparison for each
+			weight += 3 * len(e.List) // a comparison, its left and what joins it, for each: as in adds them up
 			plain = plain && isPlace(e.X)
 		case *ir.Arith:
 			plain = plain && !same(e.L, e.R)
