@@ -2,11 +2,15 @@ package kafka
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/eoc-lang/eoc/internal/kafkatest"
@@ -160,6 +164,42 @@ func TestFirstLarge(t *testing.T) {
 		b.must(err)
 		if size > 0 != (want >= 0) || size > 0 && (at != want || size < limit || size > limit+limit/16) {
 			t.Errorf("partition %d from offset %d on: a batch at %d of %d bytes, want one at %d", from.Partition, from.Next, at, size, want)
+		}
+	}
+	// What cannot be asked, a topic that is gone or a partition that the topic has not, keeps nobody from the others.
+	places := []fetchPlace{{partition{topic + "-gone", 0}, 0}, {partition{topic, 7}, 0}, {partition{topic, 0}, 0}}
+	if p, at, size, err := findLarge(b.ctx, client, topics, places); err != nil || p != places[2] || at != before || size < limit {
+		t.Errorf("found %v at %d of %d bytes, %v; want %v at %d", p, at, size, err, places[2], before)
+	}
+	places = []fetchPlace{{partition{topic + "-gone", 0}, 0}, {partition{topic, 1}, 0}}
+	if _, _, size, err := findLarge(b.ctx, client, topics, places); size != 0 || !errors.Is(err, kerr.UnknownTopicOrPartition) {
+		t.Errorf("%d bytes, %v; want none, and the error of the topic that is gone", size, err)
+	}
+}
+
+// A topic that the cluster has not listed has no leader, and nobody is asked for it, broker 0 neither. Only a partition that has one is asked.
+func TestFirstLargeOfNoTopic(t *testing.T) {
+	asked := errors.New("a broker is asked")
+	client, err := kgo.NewClient(kgo.SeedBrokers("127.0.0.1:1"), kgo.RequestRetries(0),
+		kgo.Dialer(func(context.Context, string, string) (net.Conn, error) { return nil, asked }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	here := kadm.TopicDetail{Topic: "here", Partitions: kadm.PartitionDetails{0: {Leader: 0}, 1: {Leader: -1, Err: kerr.LeaderNotAvailable}}}
+	for _, c := range []struct {
+		topic kadm.TopicDetail
+		id    int32
+		want  error
+	}{
+		{kadm.TopicDetail{}, 0, kerr.UnknownTopicOrPartition},
+		{kadm.TopicDetail{Topic: "gone", Err: kerr.UnknownTopicID}, 0, kerr.UnknownTopicID},
+		{here, 2, kerr.UnknownTopicOrPartition},
+		{here, 1, kerr.LeaderNotAvailable},
+		{here, 0, asked},
+	} {
+		if _, size, err := firstLarge(t.Context(), client, c.topic, c.id, 0); size != 0 || !errors.Is(err, c.want) {
+			t.Errorf("topic %q, partition %d: %d, %v, want %v", c.topic.Topic, c.id, size, err, c.want)
 		}
 	}
 }

@@ -43,17 +43,13 @@ const aheadFetches = fetches + 1
 func (r *reader) tooLarge(ctx context.Context, cause error) error {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	type place struct {
-		partition
-		next int64
-	}
-	var places []place
+	var places []fetchPlace
 	r.mu.Lock()
 	for p, c := range r.cursors {
-		places = append(places, place{p, c.next})
+		places = append(places, fetchPlace{p, c.next})
 	}
 	r.mu.Unlock()
-	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(places, func(a, b fetchPlace) int { return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.id, b.id)) })
 	var names []string
 	for _, p := range places {
 		names = append(names, p.topic)
@@ -68,24 +64,48 @@ func (r *reader) tooLarge(ctx context.Context, cause error) error {
 	if err != nil {
 		return r.c.failed(err, "find the batch of records that an answer was too large for (%v)", cause)
 	}
-	for _, p := range places {
-		at, size, err := firstLarge(ctx, client, topics[p.topic], p.id, p.next)
-		if err != nil {
-			return r.c.failed(err, "find the batch of records that an answer was too large for (%v)", cause)
-		}
-		if size > 0 {
-			help := fmt.Sprintf("have the producer write smaller batches, or lower max.message.bytes of the topic; to go on without these records, delete them with kafka-delete-records.sh, "+
-				"which takes the offset behind them, %d if it is one record, and start with --accept-loss", at+1)
-			return failure.New(failure.Record, help, nil, "topic %s, partition %d: the records from offset %d on are one batch of %.1f MiB, and none of more than %d MiB is read",
-				p.topic, p.id, at, float64(size)/(1<<20), batchStored>>20)
-		}
+	p, at, size, err := findLarge(ctx, client, topics, places)
+	switch {
+	case size > 0:
+		help := fmt.Sprintf("have the producer write smaller batches, or lower max.message.bytes of the topic; to go on without these records, delete them with kafka-delete-records.sh, "+
+			"which takes the offset behind them, %d if it is one record, and start with --accept-loss", at+1)
+		return failure.New(failure.Record, help, nil, "topic %s, partition %d: the records from offset %d on are one batch of %.1f MiB, and none of more than %d MiB is read",
+			p.topic, p.id, at, float64(size)/(1<<20), batchStored>>20)
+	case err != nil:
+		return r.c.failed(err, "find the batch of records that an answer was too large for (%v)", cause)
 	}
 	return r.c.failed(cause, "read records")
 }
 
+// fetchPlace is where a partition is read next.
+type fetchPlace struct {
+	partition
+	next int64
+}
+
+// findLarge goes through partitions to the first batch that the client does not read. size is 0 if there is none; then err is the first error, which may
+// be of another partition than the one that the batch is in.
+func findLarge(ctx context.Context, client *kgo.Client, topics kadm.TopicDetails, places []fetchPlace) (p fetchPlace, at int64, size int, err error) {
+	for _, p := range places {
+		at, size, fault := firstLarge(ctx, client, topics[p.topic], p.id, p.next)
+		if size > 0 {
+			return p, at, size, nil
+		}
+		err = cmp.Or(err, fault)
+	}
+	return fetchPlace{}, 0, 0, err
+}
+
 // firstLarge goes from an offset through a partition, as far as the client can have come, to a batch that the client does not read. size is 0 if there is none.
 func firstLarge(ctx context.Context, client *kgo.Client, topic kadm.TopicDetail, id int32, next int64) (at int64, size int, err error) {
-	leader := client.Broker(int(topic.Partitions[id].Leader))
+	detail, known := topic.Partitions[id]
+	if err := cmp.Or(topic.Err, detail.Err); err != nil {
+		return 0, 0, err
+	}
+	if !known {
+		return 0, 0, kerr.UnknownTopicOrPartition
+	}
+	leader := client.Broker(int(detail.Leader))
 	for range aheadFetches {
 		part := kmsg.NewFetchRequestTopicPartition()
 		part.Partition, part.FetchOffset, part.PartitionMaxBytes = id, next, partitionBytes
