@@ -89,7 +89,7 @@ func TestDifference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Fits || !strings.Contains(r.Difference, "orders.eo:18: user_totals/window is `tumbling 1h") {
+	if r.Fits || !strings.Contains(r.Difference, "orders.eo:18: user_totals/window: `tumbling 1h`, was `tumbling 1m`") {
 		t.Errorf("fits: %v, %s", r.Fits, r.Difference)
 	}
 }
