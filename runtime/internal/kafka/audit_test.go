@@ -101,7 +101,7 @@ func equal(a, b [2][]int64) bool {
 // TestAuditNeedsLittleMemory reads a topic that is several times as large as what it may take.
 func TestAuditNeedsLittleMemory(t *testing.T) {
 	b := newBed(t, 2)
-	const batch, rounds, size, limit = 1000, 96, 1000, 48 << 20
+	const batch, rounds, size, limit = 1000, 96, 1000, 64 << 20
 	value := bytes.Repeat([]byte("x"), size)
 	for range rounds {
 		var list []kafkatest.Record

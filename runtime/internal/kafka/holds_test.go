@@ -30,7 +30,7 @@ func TestHolds(t *testing.T) {
 			t.Fatalf("held back is %+v", held)
 		}
 		h := held[0].Holds[0]
-		if h.First != 1 || h.Owner == nil || h.Owner.ID != b.ids[0] || time.Since(h.Last) > testTimeout || h.Owner.State != "Ongoing" || time.Since(h.Owner.Since) > testTimeout || h.Owner.Timeout != 40*time.Second {
+		if h.First != 1 || h.Owner == nil || h.Owner.ID != b.ids[0] || time.Since(h.Last) > testTimeout || h.Owner.State != "Ongoing" || time.Since(h.Owner.Since) > testTimeout || h.Owner.Timeout != 15*time.Minute {
 			t.Errorf("it is held back by %v %+v", h, h.Owner)
 		}
 		if h.Ended() || h.Hangs() {
