@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,8 +13,8 @@ import (
 )
 
 // TestFencedByNobody takes one of the ids of a running pipeline, as a request does that a dead process has sent. No copy has started, so that the
-// pipeline goes on, from its last checkpoint, and nothing is lost or doubled. It does so once in a while: two copies must not take the ids from
-// each other for ever.
+// pipeline goes on, from its last checkpoint, and nothing is lost or doubled. Soon afterwards it leaves a copy more time: two must not take the ids from
+// each other in turn.
 func TestFencedByNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newFakeCluster(2)
@@ -36,9 +38,50 @@ func TestFencedByNobody(t *testing.T) {
 		}
 		check(t, c)
 		take(0)
-		take(0)
-		if err := run.ended(t); failure.KindOf(err) != failure.Fenced {
-			t.Errorf("taken twice within %v: ended with %v", retakeEvery, err)
+		take(1)
+		if s := e.Status(); s.Restarts != 5 || s.Phase != Restarting {
+			t.Errorf("taken twice within %v: %d restarts, %v", retakeEvery, s.Restarts, s.Phase)
+		}
+		time.Sleep(retakeEvery)
+		if s := e.Status(); s.Restarts != 6 || s.Phase != Running {
+			t.Errorf("behind that: %d restarts, %v", s.Restarts, s.Phase)
+		}
+		time.Sleep(time.Minute) // partitions become idle, and time closes the last window
+		run.end(t)
+		check(t, c)
+	})
+}
+
+// TestFencedByWhomIsNotKnown asks coordinators that do not answer. The pipeline does not take the ids, says that it does not know, and can be stopped.
+func TestFencedByWhomIsNotKnown(t *testing.T) {
+	fenced := func(t *testing.T) (*fakeCluster, *started) {
+		c := newFakeCluster(1)
+		e := newFakeEngine(c, newFakeStore(), 1, checkpoint.Until{})
+		feed(c, rand.New(rand.NewPCG(1, 1)), 1, 100)
+		run := start(t, e)
+		time.Sleep(time.Minute)
+		c.set(func() { c.init(e.IDs()[0]); c.init(e.IDs()[1]) })
+		c.append("in", 0, "k", 3600*second)
+		time.Sleep(overtakenLimit / 2)
+		if e.Status().Phase != Restarting {
+			t.Fatalf("the phase is %v", e.Status().Phase)
+		}
+		c.set(func() { c.down = errGone })
+		return c, run
+	}
+	synctest.Test(t, func(t *testing.T) {
+		_, run := fenced(t)
+		err := run.ended(t)
+		if failure.KindOf(err) != failure.Fenced || !strings.Contains(err.Error(), "is not known") || !errors.Is(err, errGone) {
+			t.Errorf("ended with %v", err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		_, run := fenced(t)
+		asked := time.Now()
+		close(run.stop)
+		if err := <-run.done; failure.KindOf(err) != failure.Deadline || time.Since(asked) > time.Second {
+			t.Errorf("asked to stop it ended after %v with %v", time.Since(asked), err)
 		}
 	})
 }

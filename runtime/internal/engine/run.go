@@ -170,12 +170,12 @@ func (e *Engine) attempt(ctx context.Context, stop <-chan struct{}) (progress bo
 	clusters, err := e.open(ctx)
 	defer clusters.close()
 	if err != nil {
-		return false, e.settle(ctx, clusters, err)
+		return false, e.settle(ctx, stop, clusters, err)
 	}
 	a := &attempt{Engine: e, clusters: clusters, log: e.Options.Log, stop: stop, writer: newWriter(e.board.sinks), lag: make(chan []Position, 1)}
 	inputs, err := a.topics(ctx)
 	if err != nil {
-		return false, e.settle(ctx, clusters, err)
+		return false, e.settle(ctx, stop, clusters, err)
 	}
 	if e.exactly() {
 		if err := clusters.job().CheckTxnTimeout(ctx, e.Spec.TxnTimeout); err != nil {
@@ -189,7 +189,7 @@ func (e *Engine) attempt(ctx context.Context, stop <-chan struct{}) (progress bo
 		defer func() { e.leave(ctx, s.sink, err) }()
 	}
 	if err != nil {
-		return false, err
+		return false, e.heedFence(ctx, stop, s.sink, err)
 	}
 	a.last, a.sink, a.writer.sink = a.base, s.sink, s.sink
 	a.proofs = checkpoint.ProofsFrom(a.base)
@@ -211,10 +211,11 @@ func (e *Engine) attempt(ctx context.Context, stop <-chan struct{}) (progress bo
 	}
 	e.Options.Log.Info("running", "checkpoint", a.base.Number, "partitions", len(a.base.Partitions), "parallelism", len(a.sources))
 	e.board.show(a)
-	defer e.board.hide(a)
-	if err := a.run(ctx); err != nil {
-		a.noteHoldings(err)
-		return a.progress, e.heedFence(ctx, a.sink, err)
+	err = a.run(ctx)
+	a.noteHoldings(err)
+	e.board.hide(a)
+	if err != nil {
+		return a.progress, e.heedFence(ctx, stop, a.sink, err)
 	}
 	e.report(a.last)
 	return a.progress, nil

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"slices"
 
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
@@ -24,14 +25,14 @@ type startup struct {
 
 // settle finishes what was left in the sinks' cluster when a source's cluster is away: what is prepared is committed, and what is open does
 // not hold its readers back until the source is there again. Once is enough, and a copy that runs elsewhere is not fenced again and again.
-func (e *Engine) settle(ctx context.Context, reached Clusters, away error) error {
+func (e *Engine) settle(ctx context.Context, stop <-chan struct{}, reached Clusters, away error) error {
 	if e.Spec.Connections() == 1 || len(reached) == 0 || failure.KindOf(away) != failure.Transient || e.settled {
 		return away
 	}
 	s := &startup{Engine: e, clusters: reached, away: away}
 	_, err := s.run(ctx, nil)
 	e.settled = err == away
-	return err
+	return e.heedFence(ctx, stop, s.sink, err)
 }
 
 // Group is the consumer group that takes the markers of a new state; one that is stored keeps its own.
@@ -89,7 +90,7 @@ func (s *startup) run(ctx context.Context, w *writer) (*checkpoint.Checkpoint, e
 		default:
 			answer, err := s.do(ctx, step, w)
 			if err != nil {
-				return nil, s.heedFence(ctx, s.sink, err)
+				return nil, err
 			}
 			machine.Handle(answer)
 		}
@@ -108,8 +109,8 @@ func (s *startup) because(newest *checkpoint.Checkpoint, err error) error {
 		}
 	}
 	if at := newest.Anchor; at != nil && at.Topic == s.anchorage.sink.Topic && at.TopicID != s.anchorage.sink.TopicID {
-		return failure.New(failure.Unknown, "", err, "the marker stood at topic %s, which was deleted and made again, and its marker with it: its id is %s, it was %s",
-			at.Topic, s.anchorage.sink.TopicID, at.TopicID)
+		return fmt.Errorf("the marker stood at topic %s, which was deleted and made again, and its marker with it: its id is %s, it was %s: %w",
+			at.Topic, s.anchorage.sink.TopicID, at.TopicID, err)
 	}
 	return err
 }
@@ -244,7 +245,10 @@ func (s *startup) account(ctx context.Context, c *checkpoint.Checkpoint) error {
 	}
 	outputs := slices.Clone(c.Account.Outputs)
 	for _, name := range names {
-		topic := topics[name]
+		topic, there := topics[name]
+		if !there { // the broker that answered has just come up: a moment ago it was there
+			return failure.New(failure.Transient, "", nil, "the cluster does not show topic %s", name)
+		}
 		var unknown []int32
 		for id := range topic.Partitions {
 			if !c.Account.Knows(name, topic.ID, id) {

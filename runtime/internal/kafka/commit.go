@@ -54,29 +54,34 @@ func (s *sink) renew(n int64, old *producer, next transaction) {
 		s.ready[n%2] <- renewed{err: s.c.failed(needs(err, writesTxns(next.id)), "renew the producer of transactional id %s", next.id)}
 		return
 	}
-	next.epoch++ // which the next step gets if nobody comes between the two
 	s.holds(int(n%2), next)
 	p, err := s.c.newProducer(s.ctx, next.id, s.cfg.TxnTimeout, s.limits)
+	if err == nil {
+		s.holds(int(n%2), p.txn)
+	}
 	s.ready[n%2] <- renewed{p, err}
 }
 
 // Overtaken says whether another copy of the pipeline has started since the sink was opened. A start takes each id twice: it fences it, and opens it, or
 // fences it again if it is the program's no more. So nobody has started if one of the ids was taken less often since: what a process has sent before it was killed may be carried out
-// late, and a start that is refused takes none of them for good. An id whose epochs are used up has another producer id, and counts as taken.
+// late, and most starts that are refused have taken each once. It errs to the safe side: an id whose epochs are used up has another producer id, and counts as
+// taken; and a fence that meets an open transaction moves the epoch twice, to abort it and to take the id, so a start that is refused behind its fences is taken for one
+// that was not if both ids had a transaction open.
+// An id that cannot be asked about decides nothing while the other one tells that nobody has started.
 func (s *sink) Overtaken(ctx context.Context) (bool, error) {
 	s.mu.Lock()
 	held := s.held
 	s.mu.Unlock()
+	var unknown error
 	for _, t := range held {
-		now, err := s.c.Describe(ctx, t.id)
-		if err != nil {
-			return false, err
-		}
-		if now.ProducerID == t.producer && now.Epoch-t.epoch < takings {
+		switch now, err := s.c.Describe(ctx, t.id); {
+		case err != nil:
+			unknown = err
+		case now.ProducerID == t.producer && now.Epoch-t.epoch < takings:
 			return false, nil
 		}
 	}
-	return true, nil
+	return unknown == nil, unknown
 }
 
 // takings is how often a start takes each transactional id.

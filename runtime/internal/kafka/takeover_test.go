@@ -154,6 +154,32 @@ func TestOvertaken(t *testing.T) {
 		overtaken(successor, false, "the copy itself")
 		b.must(successor.Commit(b.ctx, b.prepare(successor, 3, "c")))
 		b.expect("a", "b", "c")
+
+		// A fence that aborts moves the epoch twice. So one that meets an open transaction of each id is taken for a start: the safe side.
+		prepared := b.prepare(successor, 4, "d")
+		b.write(successor, 5, "lost")
+		b.fence(b.open())
+		overtaken(successor, true, "both ids are fenced while each has an open transaction")
+		wantKind(t, successor.Commit(b.ctx, prepared), failure.Fenced, "another copy")
+	})
+}
+
+// A sink is not overtaken if one of its ids says so, though the coordinator of the other one does not answer; without an answer that decides, it is not known.
+func TestOvertakenIsNotKnown(t *testing.T) {
+	each(t, func(t *testing.T, b *bed) {
+		s := b.sink(b.cluster, b.config()).(*sink)
+		unanswered := s.held[0]
+		unanswered.id = "" // no coordinator has it
+		s.holds(0, unanswered)
+		if got, err := s.Overtaken(b.ctx); got || err != nil {
+			t.Errorf("overtaken is %v, %v", got, err)
+		}
+		c := b.open()
+		b.fence(c)
+		b.sink(c, b.config())
+		if got, err := s.Overtaken(b.ctx); got || err == nil {
+			t.Errorf("when the other one is taken: overtaken is %v, %v", got, err)
+		}
 	})
 }
 
