@@ -34,7 +34,11 @@ const gcPercent = 200
 const exitMissed = 70
 
 func run(p Pipeline, args []string, env settings.Env) failure.Kind {
-	set, spec, err := p.resolve(env, func(d settings.Defaults) (settings.Settings, error) { return settings.Parse(args, env, d) })
+	set, spec, err := p.resolve(env, func(d settings.Defaults) (settings.Settings, error) {
+		set, err := settings.Parse(args, env, d)
+		set.Misspelt = settings.Misspellings(os.Environ(), d)
+		return set, err
+	})
 	if err == nil && set.Answer == "" {
 		err = checkFailpoints(env)
 	}
@@ -60,6 +64,9 @@ func run(p Pipeline, args []string, env settings.Env) failure.Kind {
 	guard := memory.New(memory.Limit(env))
 	stderr, screen := standardError(set, env)
 	log := set.Logger(stderr).With("pipeline", spec.Name)
+	for _, m := range set.Misspelt {
+		log.Warn("an environment variable means nothing to this program", "variable", m.Name, "perhaps_meant", m.Meant)
+	}
 	if err := operate(stopSignal(log, screen), set, spec, view{graph: p.Graph, screen: screen}, guard, log); err != nil {
 		code := KindOf(err)
 		log.Error("ended", "error", err, "code", int(code))

@@ -158,7 +158,7 @@ func (p *protection) wrong(what string, args ...any) error {
 	if p.program {
 		return usage(what, args...)
 	}
-	return failure.New(failure.Usage, "", nil, what, args...)
+	return failure.New(failure.Usage, "the options tls and sasl of the .eo file say which variables and files it comes from", nil, what, args...)
 }
 
 // secretFor is the name that the file has for the secret of a mechanism, "" if it has none: a token is no password.
@@ -188,7 +188,7 @@ func secret(env Env, own, named, what string) (secure.Secret, error) {
 	}
 	name := cmp.Or(named, own)
 	if name == "" {
-		return secure.Secret{}, failure.New(failure.Usage, "", nil, "%s has no secret that names it", what)
+		return secure.Secret{}, failure.New(failure.Usage, "name one in the .eo file, as secret(NAME)", nil, "%s has no secret that names it", what)
 	}
 	return secure.Secret{}, failure.New(failure.Usage, "set one of them and start again", nil,
 		"neither %s nor %s%s is set: they give %s", name, name, fileSuffix, what)

@@ -51,7 +51,7 @@ func (l Link) Resolve(env Env) (Target, error) {
 			return Target{}, err
 		}
 		if err := set[i](&s, text); err != nil {
-			return Target{}, failure.New(failure.Usage, "", nil, "%s: %q: %v", v.What, text, err)
+			return Target{}, failure.New(failure.Usage, "set it anew and start again", nil, "%s: %q: %v", v.What, text, err)
 		}
 	}
 	if l.Connection.TLS.On {
@@ -59,7 +59,7 @@ func (l Link) Resolve(env Env) (Target, error) {
 	}
 	if m := l.Connection.SASL.Mechanism; m != "" {
 		if err := p.setMechanism(m); err != nil {
-			return Target{}, failure.New(failure.Usage, "", nil, "the mechanism of SASL of %s is %q: %v", l.Of, m, err)
+			return Target{}, failure.New(failure.Usage, "name another one in the .eo file and build again", nil, "the mechanism of SASL of %s is %q: %v", l.Of, m, err)
 		}
 	}
 	var err error

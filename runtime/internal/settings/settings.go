@@ -50,6 +50,8 @@ type Settings struct {
 	SinceKept bool  // begin at the first checkpoint of which topics keep everything
 	Shared    bool  // other producers may write to the topics of sinks
 
+	Misspelt []Misspelling // variables that were perhaps meant for the program
+
 	Brokers      []string // host:port, at least one
 	Unnamed      string   // how Brokers are named, if nobody has
 	Connection   secure.Config

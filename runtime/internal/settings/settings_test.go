@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -224,6 +225,20 @@ Environment variables of orders.eo:
 `
 	if !strings.Contains(s.Answer, want) {
 		t.Errorf("%s\nis missing in\n%s", want, s.Answer)
+	}
+}
+
+// A variable that is nearly one of the program's is found; those of others, and what the file names, are not.
+func TestMisspellings(t *testing.T) {
+	d := orders()
+	d.Variables = []Variable{{Setting: Setting{Env: "EO_NAMES"}}}
+	got := Misspellings([]string{
+		"EO_BROKER=kafka:9092", "EO_STAT=/var/lib", "EO_SASL_PASWORD_FILE=x", "EO_FAILPOINTS=x",
+		"EO_BROKERS=kafka:9092", "EO_STATE=", "EO_SASL_PASSWORD_FILE=x", "EO_NAMES=x", "EO_REQUIRE_KAFKA=1", "BROKERS=x", "PATH=/bin",
+	}, d)
+	want := []Misspelling{{"EO_BROKER", "EO_BROKERS"}, {"EO_FAILPOINTS", "EO_FAILPOINT"}, {"EO_SASL_PASWORD_FILE", "EO_SASL_PASSWORD_FILE"}, {"EO_STAT", "EO_STATE"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("found %v, want %v", got, want)
 	}
 }
 
