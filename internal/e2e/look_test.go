@@ -194,7 +194,8 @@ func operations(t testing.TB, verb string) []string {
 	return blocks
 }
 
-// TestDoctorPage runs the commands of docs/doctor.md, and of the move in docs/deployment.md: each procedure as it is told, with a program between.
+// TestDoctorPage runs the commands of docs/doctor.md, of a program that does not start in docs/operations.md, and of the move in docs/deployment.md: each procedure
+// as it is told, with a program between.
 func TestDoctorPage(t *testing.T) {
 	t.Parallel()
 	list, err := pages.Read("../..")
@@ -204,14 +205,15 @@ func TestDoctorPage(t *testing.T) {
 	found := map[string][]string{}
 	for _, p := range list {
 		for _, b := range p.Blocks {
-			if b.Lang == "sh" && (p.Path == "docs/doctor.md" || strings.Contains(b.Text, "orders-state.tgz")) {
+			diagnosis := p.Path == "docs/operations.md" && strings.Contains(b.Text, "./orders doctor") && strings.Contains(b.Text, "./orders state")
+			if b.Lang == "sh" && (p.Path == "docs/doctor.md" || diagnosis || strings.Contains(b.Text, "orders-state.tgz")) {
 				found[p.Path] = append(found[p.Path], b.Text)
 			}
 		}
 	}
-	blocks := append(found["docs/doctor.md"], found["docs/deployment.md"]...)
-	if len(found) != 2 || len(blocks) != 4 {
-		t.Fatalf("found are %v, want two blocks of docs/doctor.md, before the first start and when it does not start, and two of docs/deployment.md, of a move", found)
+	blocks := slices.Concat(found["docs/doctor.md"], found["docs/operations.md"], found["docs/deployment.md"])
+	if len(found) != 3 || len(blocks) != 4 {
+		t.Fatalf("found are %v, want a block of docs/doctor.md, before the first start, one of docs/operations.md, when it does not start, and two of docs/deployment.md, of a move", found)
 	}
 	r := newCase(t, "orders", 2)
 	here, there := t.TempDir(), t.TempDir()

@@ -38,34 +38,49 @@ const (
 	stepAbort
 )
 
-// procedure does a step of docs/operations.md as it is told there. Commands of Kafka's own tools are left out.
+// procedure does a step of docs/operations.md as it is told there.
 func (r *run) procedure(t testing.TB, step int, texts ...string) {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.Symlink(r.binary, filepath.Join(dir, "orders")); err != nil {
 		t.Fatal(err)
 	}
-	var commands []string
+	env := append(r.environment("", r.parallelism, r.interval), r.more...)
+	var all strings.Builder
 	for line := range strings.Lines(procedures(t)[step]) {
-		if strings.HasPrefix(line, "./orders ") {
-			commands = append(commands, strings.NewReplacer("localhost:9092", r.broker.Addr, "/var/lib/orders", r.state).Replace(line))
+		switch command := strings.TrimSpace(strings.NewReplacer("localhost:9092", brokersOf(env), "/var/lib/orders", r.state).Replace(line)); {
+		case strings.HasPrefix(command, "kafka-acls.sh "):
+			r.acls(t, command)
+		case strings.HasPrefix(command, "./orders "):
+			cmd := exec.CommandContext(t.Context(), "sh", "-ec", command)
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+			out, err := cmd.CombinedOutput()
+			t.Logf("%s\n%s", command, out)
+			if err != nil {
+				t.Fatalf("%s: %v", command, err)
+			}
+			all.Write(out)
+		case !strings.HasPrefix(command, "#"):
+			t.Fatalf("step %d of docs/operations.md has a command that is not understood: %s", step, command)
 		}
 	}
-	if len(commands) == 0 {
-		t.Fatalf("step %d of docs/operations.md has no command of the program", step)
-	}
-	cmd := exec.CommandContext(t.Context(), "sh", "-ec", strings.Join(commands, ""))
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), r.environment("", r.parallelism, r.interval)...)
-	out, err := cmd.CombinedOutput()
-	t.Logf("%s%s", strings.Join(commands, ""), out)
-	if err != nil {
-		t.Fatalf("%v: %v", commands, err)
-	}
+	out := all.String()
 	for _, text := range texts {
-		if !strings.Contains(string(out), text) {
+		if !strings.Contains(out, text) {
 			t.Errorf("%q is not in\n%s", text, out)
 		}
 	}
+}
+
+// brokersOf is where the last EO_BROKERS of an environment points.
+func brokersOf(env []string) string {
+	brokers := ""
+	for _, v := range env {
+		if b, ok := strings.CutPrefix(v, "EO_BROKERS="); ok {
+			brokers = b
+		}
+	}
+	return brokers
 }
 
 // held is how many partitions ended transactions of the pipeline hold back, by what became of them.

@@ -32,6 +32,8 @@ var (
 	configsTopic   = right{"DESCRIBE_CONFIGS", "topic", "each topic, for `doctor`"}
 	configsCluster = right{"DESCRIBE_CONFIGS", "cluster", "for `doctor`"}
 	describe       = right{"DESCRIBE", "cluster", "for `doctor`"}
+	readSinks      = right{"READ", "topic", "each `exactly_once` sink, for `verify`, `txn list` and `txn repair`"}
+	clusterAction  = right{"CLUSTER_ACTION", "cluster", "for `txn repair`, and only while it is needed"}
 )
 
 // grant is a right on one resource, which its row is about.
@@ -113,7 +115,7 @@ func (p *pipeline) resources(r right) []string {
 	switch r {
 	case readSource:
 		return sources
-	case writeSink:
+	case writeSink, readSinks:
 		return sinks
 	case readGroup:
 		return []string{p.group()}
@@ -163,7 +165,10 @@ func TestRights(t *testing.T) {
 	}
 	t.Run("create", func(t *testing.T) { testCreate(t, guarded) })
 	t.Run("source", func(t *testing.T) { testGuardedSource(t, guarded) })
-	needed[createTopics], needed[configsTopic], needed[configsCluster], needed[describe] = true, true, true, true
+	t.Run("verbs", func(t *testing.T) { testVerbs(t, guarded) })
+	for _, r := range []right{createTopics, configsTopic, configsCluster, describe, readSinks, clusterAction} {
+		needed[r] = true
+	}
 	if page := rightsOfPage(t); len(needed) != len(page) {
 		t.Errorf("%d rights are tested, the page has %d", len(needed), len(page))
 	}
@@ -344,7 +349,7 @@ func rightsOfPage(t *testing.T) []right {
 
 // The page lists the rights that TestRights grants, in the same words.
 func TestRightsPage(t *testing.T) {
-	want := []right{readSource, writeSink, readGroup, writeTxns, readAnchor, describeGroup, createTopics, configsTopic, configsCluster, describe}
+	want := []right{readSource, writeSink, readGroup, writeTxns, readAnchor, describeGroup, createTopics, configsTopic, configsCluster, describe, readSinks, clusterAction}
 	if got := rightsOfPage(t); !slices.Equal(got, want) {
 		t.Errorf("docs/operations.md lists\n%v\nwant\n%v", got, want)
 	}

@@ -207,6 +207,9 @@ func (x *exam) settings() {
 		where = "state in memory"
 	}
 	x.ok("settings", "", "pipeline %s, %s, checkpoint every %v, parallelism %d, %v", s.Name, where, s.Checkpoint, s.Parallelism, s.Connection)
+	for _, m := range s.Misspelt {
+		x.warn("settings", m.Name, "unset it, or set "+m.Meant, "environment variable %s means nothing to this program; did you mean %s?", m.Name, m.Meant)
+	}
 	for _, one := range []struct {
 		given bool
 		flag  string

@@ -202,6 +202,13 @@ func missing(t *testing.T, b *kafkatest.Broker) {
 	r = p.run(t)
 	expect(t, r, "brokers", doctor.Failure, "cannot reach Kafka at 127.0.0.1:1", "connection refused")
 	expect(t, r, "rights", doctor.Unknown, "there is no contact")
+	var text strings.Builder
+	if err := r.Print(&text, false, false); err != nil {
+		t.Fatal(err)
+	}
+	if s := text.String(); strings.Count(s, "there is no contact to the cluster\n") != 1 || !strings.Contains(s, "so it is with transactions, clock, topics, rights, ") {
+		t.Errorf("what is unknown for one reason is said again and again:\n%s", s)
+	}
 	if r.Code() != 7 {
 		t.Errorf("without a cluster: code %d", r.Code())
 	}
@@ -302,6 +309,8 @@ func changed(t *testing.T, b *kafkatest.Broker) {
 	}
 	expect(t, p.run(t), "state", doctor.Failure, "is damaged")
 	p.cfg.Settings.Fresh = true
+	p.cfg.Settings.Misspelt = []settings.Misspelling{{Name: "EO_BROKER", Meant: "EO_BROKERS"}}
+	expect(t, p.run(t), "settings", doctor.Warning, "EO_BROKER means nothing", "set EO_BROKERS")
 	expect(t, p.run(t), "state", doctor.Warning, "is damaged", "keeps the damaged file under another name")
 	p.cfg.Settings.Fresh = false
 	p.cfg.Settings.StateDir = filepath.Join(p.cfg.Settings.StateDir, "state.db")
@@ -441,7 +450,7 @@ func TestPageListsChecks(t *testing.T) {
 	for _, c := range doctor.Misset("p", "p.eo", errors.New("wrong")).Checks {
 		want = append(want, c.Check)
 	}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| ").FindAllSubmatch(page[:bytes.Index(page, []byte("## It does not start"))], -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| ").FindAllSubmatch(page[:bytes.Index(page, []byte("## What `state` shows"))], -1) {
 		got = append(got, string(m[1]))
 	}
 	if !slices.Equal(got, want) {

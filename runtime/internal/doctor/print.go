@@ -22,8 +22,14 @@ func (r *Report) text(out io.Writer, colour bool) error {
 	var b strings.Builder
 	counts := map[Result]int{}
 	last := ""
-	for _, c := range r.Checks {
+	var likewise []string // checks that are unknown for the reason of the line before
+	for i, c := range r.Checks {
 		counts[c.Result]++
+		if i > 0 && c.like(r.Checks[i-1]) {
+			likewise = append(likewise, c.Check)
+			continue
+		}
+		likewise = flush(&b, likewise)
 		name := c.Check
 		if name == last {
 			name = ""
@@ -42,9 +48,23 @@ func (r *Report) text(out io.Writer, colour bool) error {
 			fmt.Fprintf(&b, "%29s%s\n", "→ ", c.Help)
 		}
 	}
+	flush(&b, likewise)
 	fmt.Fprintf(&b, "\n%d ok, %s, %s, %d unknown\n", counts[OK], number(counts[Warning], "warning"), number(counts[Failure], "failure"), counts[Unknown])
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// like reports whether a check is unknown for the reason of the one before, and there is no more to say of it.
+func (c Check) like(before Check) bool {
+	return c.Result == Unknown && before.Result == Unknown && c.Text == before.Text && c.Subject == "" && c.Help == ""
+}
+
+// flush names the checks that are as the line before says, in one line.
+func flush(b *strings.Builder, likewise []string) []string {
+	if len(likewise) > 0 {
+		fmt.Fprintf(b, "%29sso it is with %s\n", "", strings.Join(likewise, ", "))
+	}
+	return nil
 }
 
 // number is a count with its noun: `1 replica`, `3 replicas`.

@@ -113,9 +113,9 @@ func (c *Cluster) auditError(got kgo.Fetches) (err error) {
 		var loss *kgo.ErrDataLoss
 		switch {
 		case errors.Is(e, kerr.OffsetOutOfRange) || errors.As(e, &loss):
-			err = failure.New(failure.Lost, "", e, "records of topic %s, partition %d were deleted while they were to be read", topic, id)
+			err = failure.New(failure.Lost, "let the topic keep its records longer, and run it again", e, "records of topic %s, partition %d were deleted while they were to be read", topic, id)
 		case err == nil:
-			err = c.failed(e, "read topic %s, partition %d", topic, id)
+			err = c.failed(needs(e, reads(topic)), "read topic %s, partition %d", topic, id)
 		}
 	})
 	return err

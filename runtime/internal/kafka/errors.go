@@ -63,7 +63,7 @@ func (c *Cluster) failed(err error, what string, args ...any) error {
 	case errors.As(err, &lacks):
 		kind, help = failure.Cluster, fmt.Sprintf("the program needs %s: %s", lacks.Right, c.cfg.Grant(lacks.Right))
 	case refuses(err):
-		kind, help = failure.Cluster, "grant the program the rights that docs/operations.md lists, with kafka-acls.sh"
+		kind, help = failure.Cluster, "grant the program what "+rightsPage+" lists, with kafka-acls.sh"
 	case errors.Is(err, kerr.SaslAuthenticationFailed):
 		kind, help = failure.Cluster, c.cfg.Connection.SASL.Help()
 	case among(err, refusals()):
@@ -79,7 +79,7 @@ func (c *Cluster) failed(err error, what string, args ...any) error {
 				return known
 			}
 			help = fmt.Sprintf("check that the broker is up and that %s can be reached from here", last.addr)
-			if how := c.cfg.Unnamed; how != "" {
+			if how := c.cfg.Unnamed; how != "" && slices.Contains(c.cfg.Brokers, last.addr) {
 				help = fmt.Sprintf("nobody has named the brokers, and %s is the default: name yours with %s", c.brokers(), how)
 			}
 			if !isDial(err) { // else both say the same

@@ -98,7 +98,7 @@ func (c *Cluster) producing(ctx context.Context, topic string, partitions []int3
 	}, kerr.NotLeaderForPartition, kerr.LeaderNotAvailable)
 	var auth *kadm.AuthError
 	if errors.As(err, &auth) || errors.Is(err, kerr.TopicAuthorizationFailed) {
-		return nil, failure.New(failure.Cluster, "to name whose transaction is open in a topic takes READ on it: grant it with kafka-acls.sh", err, "ask the leaders of topic %s for its producers", topic)
+		return nil, failure.New(failure.Cluster, "to name whose transaction is open there takes "+reads(topic).String()+": "+c.cfg.Grant(reads(topic)), err, "ask the leaders of topic %s for its producers", topic)
 	}
 	if err != nil {
 		return nil, c.old(ctx, c.failed(err, "ask the leaders of topic %s for its producers", topic))
@@ -269,8 +269,11 @@ func (c *Cluster) writers(ctx context.Context, group string, ids []string) ([]st
 	}
 	place := groupPartition(group, n)
 	if len(ids) > 0 {
-		if found, err := c.writersAmong(ctx, place, ids); err != nil || len(found) > 0 {
-			return found, err
+		switch found, err := c.writersAmong(ctx, place, ids); {
+		case len(found) > 0: // what another coordinator does not tell adds nothing
+			return found, nil
+		case err != nil:
+			return nil, err
 		}
 	}
 	limited, cancel := context.WithTimeout(ctx, leaderLimit)

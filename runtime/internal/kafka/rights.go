@@ -8,6 +8,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
+// rightsPage lists what a program needs.
+const rightsPage = "https://github.com/eoc-lang/eoc/blob/main/docs/operations.md#rights"
+
 // Right is a permission of Kafka's ACLs: an operation on a resource.
 type Right struct {
 	Operation string // READ, WRITE, DESCRIBE, CREATE
@@ -71,11 +74,13 @@ func (c *Cluster) use(topic string) Right {
 	if slices.Contains(c.cfg.Written, topic) {
 		return Right{"WRITE", ofTopic, topic}
 	}
-	return Right{"READ", ofTopic, topic}
+	return reads(topic)
 }
 
+func reads(topic string) Right { return Right{"READ", ofTopic, topic} }
+
 // commits is the right to commit offsets of a topic, and with them the marker that stands there.
-func commits(topic string) Right { return Right{"READ", ofTopic, topic} }
+func commits(topic string) Right { return reads(topic) }
 
 func readsGroup(group string) Right { return Right{"READ", ofGroup, group} }
 

@@ -1,12 +1,11 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
@@ -44,11 +43,10 @@ func (c *Cluster) Traces(ctx context.Context, topics []string, producer int64, e
 	found := map[partition]*Trace{}
 	for len(ends) > 0 {
 		fetches := client.PollFetches(ctx)
-		if err := fetches.Err(); err != nil {
-			if errors.Is(err, kerr.TopicAuthorizationFailed) {
-				return nil, failure.New(failure.Cluster, "to look for records takes READ on the sinks' topics: grant it with kafka-acls.sh", err, "look for the records of %s", who(engine.Hold{Producer: producer, Epoch: epoch}))
-			}
-			return nil, c.failed(err, "look for the records of %s", who(engine.Hold{Producer: producer, Epoch: epoch}))
+		var lacks error
+		fetches.EachError(func(topic string, _ int32, err error) { lacks = cmp.Or(lacks, needs(err, reads(topic))) })
+		if lacks != nil {
+			return nil, c.failed(lacks, "look for the records of %s", who(engine.Hold{Producer: producer, Epoch: epoch}))
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
 			at := partition{r.Topic, r.Partition}
