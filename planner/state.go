@@ -122,7 +122,7 @@ func (t *tracer) column(n *Node, i int) phrase {
 	}
 	p := t.traced(n, i)
 	if len(p.text) > maxTrace {
-		p = phrase{text: fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(p.text)))}
+		p = phrase{text: fmt.Sprintf("sha256(%x)", sha256.Sum256([]byte(p.text)))}
 	}
 	t.texts[n][i] = p
 	return p

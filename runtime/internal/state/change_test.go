@@ -20,6 +20,7 @@ func TestChangeOf(t *testing.T) {
 		{"texts with commas and brackets", `tumbling 1m of a by if x == ", by (" then 1 else 2 int: count() int`, `tumbling 1m of a by if x == ", by [" then 1 else 2 int: count() int`,
 			"`by if x == \", by [\" then 1 else 2 int`, was `by if x == \", by (\" then 1 else 2 int`"},
 		{"a key that is called like a clause", "tumbling 1m of a by grace string: count() int", "tumbling 1m of a by grace int: count() int", "`grace int`, was `grace string`"},
+		{"a key with a long text", "tumbling 1m of a by sha256(aa) + 1 int: count() int", "tumbling 1m of a by sha256(bb) + 1 int: count() int", "`by sha256(bb) + 1 int`, was `by sha256(aa) + 1 int`"},
 		{"spaces", "tumbling 1m  of a: count() int", "tumbling 1m of a: count() int", "`tumbling 1m of a: count() int`, was `tumbling 1m  of a: count() int`"},
 	} {
 		if got := changeOf(c.old, c.now); got != c.want {
