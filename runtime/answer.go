@@ -24,7 +24,7 @@ type standardOutput struct{}
 func (standardOutput) Write(p []byte) (int, error) {
 	n, err := os.Stdout.Write(p)
 	if err != nil {
-		err = failure.New(failure.Disk, "", err, "the answer could not be written")
+		err = failure.New(failure.Disk, "make room where it goes, or send it elsewhere", err, "the answer could not be written")
 	}
 	return n, err
 }
@@ -50,7 +50,7 @@ func answer(p Pipeline, set settings.Settings, spec engine.Spec) failure.Kind {
 		}
 		err = txn.Run(context.Background(), cfg)
 	} else if p.Memory {
-		err = failure.New(failure.State, "", nil, "there is no state directory: %s keeps its state in memory", p.File)
+		err = failure.New(failure.State, failure.MemoryHelp, nil, "there is no state directory: %s keeps its state in memory", p.File)
 	} else {
 		err = inspect.Print(standardOutput{}, set.StateDir, options, set.JSON)
 	}
@@ -83,7 +83,7 @@ func audit(p Pipeline, set settings.Settings, spec engine.Spec, options state.Op
 	line.Clear()
 	switch {
 	case ctx.Err() != nil:
-		err = failure.New(failure.Unproved, "", nil, "interrupted: not everything was compared")
+		err = failure.New(failure.Unproved, "run it again and let it come to its end", nil, "interrupted: not everything was compared")
 	case err == nil:
 		err = r.Print(standardOutput{}, set.JSON, terminal.Coloured(os.Stdout, os.LookupEnv))
 	}

@@ -36,7 +36,7 @@ func (w *Tumbling[S, V]) restore(d checkpoint.Delta) error {
 }
 
 func (w *Tumbling[S, V]) damaged(group int, what string) error {
-	return failure.New(failure.State, "", nil, "the checkpoint's state of %s (%s), key group %d, is damaged: %s",
+	return failure.New(failure.State, failure.StateHelp, nil, "the checkpoint's state of %s (%s), key group %d, is damaged: %s",
 		w.spec.Name, w.spec.Place, group, what)
 }
 

@@ -117,7 +117,7 @@ func (t *Task) operatorOf(id string) (operator, error) {
 			return op, nil
 		}
 	}
-	return nil, failure.New(failure.State, "", nil, "the checkpoint holds state of %s, which the pipeline does not have", id)
+	return nil, failure.New(failure.State, failure.StateHelp, nil, "the checkpoint holds state of %s, which the pipeline does not have", id)
 }
 
 // Calc declares the arithmetic that can fail.

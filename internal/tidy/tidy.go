@@ -110,6 +110,8 @@ func Check(files []*File) []Breach {
 		}
 		if f.isTest() {
 			all = append(all, sleeps(f)...)
+		} else {
+			all = append(all, helpless(f)...)
 		}
 	}
 	all = append(all, undocumented(files)...)

@@ -190,7 +190,7 @@ func (s *Startup) foreign() error {
 			"the state belongs to Kafka cluster %s, these brokers are of cluster %s", id, s.set.ClusterID)
 	}
 	if !s.set.Confirmed && n.Number > 0 && n.Exactly && s.pending() == nil {
-		return failure.New(failure.State, "", nil, "checkpoint %d is not confirmed and names no transaction", n.Number)
+		return failure.New(failure.State, failure.StateHelp, nil, "checkpoint %d is not confirmed and names no transaction", n.Number)
 	}
 	return nil
 }

@@ -32,9 +32,18 @@ const (
 type Error struct {
 	Kind Kind
 	What string // a sentence without a full stop: what failed, with all numbers and names
-	Help string // what to do, perhaps a command; may be empty
+	Help string // what to do, perhaps a command; empty for Transient and Internal alone, which the process answers itself
 	Err  error  // the cause, may be nil
 }
+
+// What to do about a failure that several places find.
+const (
+	// StateHelp: a state that cannot be used.
+	StateHelp = "put back a copy of the state directory that is not older than the last commit (an older one is refused), " +
+		"or begin a new incarnation with --fresh, which derives all output once more"
+	// MemoryHelp: a state that is asked for and kept nowhere.
+	MemoryHelp = "write `store bolt(\"DIR\")` into the job of the .eo file to keep one"
+)
 
 func (e *Error) Error() string {
 	s := e.What

@@ -117,7 +117,7 @@ func (c *Cluster) Clock(ctx context.Context) (least, most time.Duration, err err
 			}
 		}
 	}
-	return 0, 0, failure.New(failure.Cluster, "", nil, "the controller does not tell its time")
+	return 0, 0, failure.New(failure.Cluster, "compare the clocks by hand: only a controller of a cluster with KRaft, of Kafka 3.6 or later, tells it", nil, "the controller does not tell its time")
 }
 
 // nobody is a producer id that no producer has: ids are given out from 0 on.

@@ -122,7 +122,7 @@ func (c *Cluster) BrokerSettings(ctx context.Context) (Values, error) {
 		return nil, c.failed(err, "read the settings of the brokers")
 	}
 	if len(configs) == 0 {
-		return nil, failure.New(failure.Cluster, "", nil, "the brokers do not show their settings")
+		return nil, failure.New(failure.Cluster, "ask who runs them for the limits that eoc needs: transaction.max.timeout.ms, message.max.bytes", nil, "the brokers do not show their settings")
 	}
 	if err := configs[0].Err; err != nil {
 		return nil, c.failed(err, "read the settings of broker %s", configs[0].Name)

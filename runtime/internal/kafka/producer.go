@@ -57,7 +57,7 @@ func (c *Cluster) newProducer(ctx context.Context, id string, timeout time.Durat
 	case err != nil:
 		err = c.failed(needs(err, writesTxns(id)), "open a producer for transactional id %s", id)
 	case p.txn.producer < 0:
-		err = failure.New(failure.Cluster, "", nil, "the cluster gives no producer ids: transactions need Kafka 0.11 or later")
+		err = failure.New(failure.Cluster, "upgrade the brokers, or name others with --brokers", nil, "the cluster gives no producer ids: transactions need Kafka 0.11 or later")
 	}
 	if err != nil {
 		client.Close()

@@ -108,7 +108,7 @@ func File(variable, path string) Secret {
 		}
 		value := strings.TrimSpace(string(text))
 		if value == "" {
-			return "", failure.New(failure.Usage, "", nil, "the secret of %s is empty: %s", variable, path)
+			return "", failure.New(failure.Usage, "write the secret into the file, in one line", nil, "the secret of %s is empty: %s", variable, path)
 		}
 		return value, nil
 	}}
@@ -126,5 +126,5 @@ func unreadable(err error, what, path string) error {
 	if errors.As(err, &at) {
 		err = at.Err
 	}
-	return failure.New(failure.Usage, "", err, "%s cannot be read from %s", what, path)
+	return failure.New(failure.Usage, "check the path, and that the user of the program may read the file", err, "%s cannot be read from %s", what, path)
 }

@@ -64,7 +64,7 @@ func (t TLS) own() (own tls.Certificate, err error) {
 	}
 	if own, err = tls.X509KeyPair(cert, key); err != nil {
 		// The error of crypto/tls quotes nothing of the key.
-		return own, failure.New(failure.Usage, "", err, "certificate %s and key %s cannot be used", t.Cert, t.Key)
+		return own, failure.New(failure.Usage, "the key must be the one that the certificate was made for", err, "certificate %s and key %s cannot be used", t.Cert, t.Key)
 	}
 	if now := time.Now(); now.After(own.Leaf.NotAfter) {
 		return own, failure.New(failure.Usage, "renew it", nil, "the certificate in %s has expired at %s", t.Cert, own.Leaf.NotAfter.Format(time.RFC3339))

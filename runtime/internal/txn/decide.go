@@ -16,7 +16,7 @@ import (
 // decide settles the newest checkpoint as a person says, with the state locked from the look to the end.
 func decide(ctx context.Context, cfg Config) (err error) {
 	if cfg.Spec.Memory {
-		return failure.New(failure.State, "", nil, "there is nothing to decide: the state is kept in memory")
+		return failure.New(failure.State, "what it has left open is aborted by its next start", nil, "there is nothing to decide: the state is kept in memory")
 	}
 	said := checkpoint.ItIsCommitted
 	if cfg.Settings.Action == settings.TxnAbort {

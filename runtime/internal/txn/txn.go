@@ -80,5 +80,5 @@ func (c *Config) confirm() error {
 	case "y", "yes":
 		return nil
 	}
-	return failure.New(failure.Usage, "", nil, "nothing was done: the answer was no")
+	return failure.New(failure.Usage, "answer y if it is to be done", nil, "nothing was done: the answer was no")
 }

@@ -161,7 +161,7 @@ func unreachable(err error) error {
 // look reads the state, which has to be this program's.
 func (a *auditor) look() (*state.View, error) {
 	if a.Spec.Memory {
-		return nil, failure.New(failure.State, "", nil, "there is no state directory: %s keeps its state in memory", a.Spec.File)
+		return nil, failure.New(failure.State, failure.MemoryHelp, nil, "there is no state directory: %s keeps its state in memory", a.Spec.File)
 	}
 	dir := a.Settings.StateDir
 	view, err := state.Look(dir)
