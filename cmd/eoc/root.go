@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const rootHelp = `eoc compiles a .eo file, which says how Kafka topics are derived from Kafka topics, into one
@@ -28,7 +29,7 @@ func newRoot(io streams) *cobra.Command {
 	root.SetOut(io.out)
 	root.SetErr(io.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w; `%s --help` lists the flags", err, cmd.CommandPath())
+		return fmt.Errorf("%w; `%s --help` lists the flags", plainFlagError(err), cmd.CommandPath())
 	})
 	root.SetUsageFunc(printUsage)
 	root.SetVersionTemplate("{{.Version}}\n")
@@ -39,6 +40,25 @@ func newRoot(io streams) *cobra.Command {
 		newInit(io), newDev(io), newTest(io), newRun(io), newBuild(io), newGenerate(io), newCheck(io), newFmt(io), newPlan(io), newExplain(io), newVersion(io), newBroker(io), newGuard(io),
 	)
 	return root
+}
+
+// expected says what a flag of a type takes; what the other types expect, their own errors say.
+var expected = map[string]string{
+	"int": "a whole number", "int32": "a whole number of at most 2147483647", "uint64": "a whole number from 0 on",
+	"intSlice": "whole numbers with commas between", "bool": "true or false", "duration": "a duration, such as 500ms",
+}
+
+// plainFlagError says in our words that a flag has a value that it does not take.
+func plainFlagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	flag := invalid.GetFlag()
+	if want := expected[flag.Value.Type()]; want != "" {
+		return fmt.Errorf("--%s is %q; expected %s", flag.Name, invalid.GetValue(), want)
+	}
+	return fmt.Errorf("--%s is %q: %w", flag.Name, invalid.GetValue(), invalid.Unwrap())
 }
 
 // oneFile wants one argument, files at least one.

@@ -71,7 +71,7 @@ func (p place) inStream() bool {
 
 // habit explains what is right in another language; ok is false if it is nothing of the kind.
 func (f *File) habit(p place) (d diag.Diagnostic, ok bool) {
-	for _, try := range []func(place) (diag.Diagnostic, bool){f.unitHabit, f.sqlHabit, f.signHabit, f.routeHabit, f.wordHabit, f.optionHabit} {
+	for _, try := range []func(place) (diag.Diagnostic, bool){f.unitHabit, f.sqlHabit, f.signHabit, f.routeHabit, f.nameHabit, f.wordHabit, f.optionHabit} {
 		if d, ok = try(p); ok {
 			return d, ok
 		}
@@ -112,6 +112,27 @@ func (f *File) unitHabit(p place) (diag.Diagnostic, bool) {
 	}
 	return diag.New("bad-number", f.span(n, unit), "`%s %s` is not a duration", n.Value, unit.Value).
 		WithLabel("write `%s`", n.Value+short), true
+}
+
+// nameHabit: the name of a declaration with a `-` or `.` in it, which is one in backticks alone.
+func (f *File) nameHabit(p place) (diag.Diagnostic, bool) {
+	first, last := p.at(-1), p.at(0)
+	if !declWords[p.at(-2).Value] || first.Type != kindID || last.Value != "-" && last.Value != "." {
+		return diag.Diagnostic{}, false
+	}
+	name, end := first.Value, first.Pos.Offset+len(first.Value)
+	for i := 0; p.at(i).Pos.Offset == end; i++ {
+		t := p.at(i)
+		if t.Type != kindID && t.Type != kindNum && t.Value != "-" && t.Value != "." {
+			break
+		}
+		last = t
+		name, end = name+t.Value, end+len(t.Value)
+	}
+	if name == first.Value {
+		return diag.Diagnostic{}, false
+	}
+	return diag.New("bad-name", f.span(first, last), "a name with `%s` in it stands in backticks", p.at(0).Value).WithLabel("quote it: `%s`", name), true
 }
 
 // signHabit: operators and the equals sign of other languages.
