@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -132,6 +133,23 @@ func TestRun(t *testing.T) {
 				t.Logf("printed was:\n%s", printed)
 			}
 		})
+	}
+}
+
+// TestRunsOfSeveral runs go test twice. Each counts, for the table and for the exit code, and one that fails does not keep the next from running.
+func TestRunsOfSeveral(t *testing.T) {
+	for _, c := range []struct {
+		source string
+		code   int
+	}{{source, 0}, {source + bad, 1}} {
+		var out, errs strings.Builder
+		code := run(module(t, c.source, "`a.TestGood`, `b.TestElsewhere`"), []string{"go", "test", "./a", "--", "go", "test", "./b"}, true, &out, &errs)
+		if code != c.code || !strings.Contains(out.String(), "ok  \texample.com/m/b") || strings.Contains(errs.String(), "did not run") {
+			t.Errorf("exit code %d, want %d\n%s%s", code, c.code, &out, &errs)
+		}
+	}
+	if code := run(t.TempDir(), []string{"go", "test", "./a", "--", "go", "vet"}, true, io.Discard, io.Discard); code != 2 {
+		t.Errorf("what is no test: exit code %d", code)
 	}
 }
 

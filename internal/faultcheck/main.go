@@ -1,15 +1,16 @@
-// Command faultcheck runs go test, prints what it says as go test does by itself, and then holds docs/faults.md against it: each test
-// that the table of faults names has to be there and to have run. For `make test`:
+// Command faultcheck runs go test, once or several times, prints what it says as go test does by itself, and then holds docs/faults.md against it: each test
+// that the table of faults names has to be there and to have run in one of them. For `make test`:
 //
-//	go run ./internal/faultcheck go test -race ./...
+//	go run ./internal/faultcheck go test -race ./runtime/... -- go test ./internal/e2e
 //
-// It fails if go test does, or the table.
+// It fails if a go test does, or the table. One that fails does not keep the others from running.
 package main
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -23,13 +24,15 @@ func main() {
 	os.Exit(run(".", os.Args[1:], strict, os.Stdout, os.Stderr))
 }
 
-// run runs a command, such as go test -race ./..., in the folder of a repository and returns the exit code. strict: a test that was
+// run runs commands with "--" between, such as go test -race ./..., in the folder of a repository and returns the exit code. strict: a test that was
 // skipped for want of a Kafka has not run.
-func run(root string, command []string, strict bool, out, errs io.Writer) int {
-	at := slices.Index(command, "test")
-	if at < 1 {
-		fmt.Fprintln(errs, "faultcheck: expected a command, such as: faultcheck go test ./...")
-		return 2
+func run(root string, args []string, strict bool, out, errs io.Writer) int {
+	commands := commandsOf(args)
+	for _, c := range commands {
+		if slices.Index(c, "test") < 1 {
+			fmt.Fprintln(errs, "faultcheck: expected a command, such as: faultcheck go test ./...")
+			return 2
+		}
 	}
 	t, err := readTable(root)
 	if err == nil {
@@ -39,27 +42,45 @@ func run(root string, command []string, strict bool, out, errs io.Writer) int {
 		fmt.Fprintln(errs, err)
 		return 1
 	}
-	cmd := exec.Command(command[0], slices.Insert(slices.Clone(command[1:]), at, "-json")...)
+	code := 0
+	ran := map[test]result{}
+	for _, c := range commands {
+		if err := goTest(root, c, ran, out, errs); err != nil {
+			fmt.Fprintln(errs, err)
+			code = max(code, 1)
+			if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+				code = max(code, exit.ExitCode())
+			}
+		}
+	}
+	if err := t.check(ran, strict, out); err != nil {
+		fmt.Fprintln(errs, err)
+		code = max(code, 1)
+	}
+	return code
+}
+
+// commandsOf cuts arguments at "--".
+func commandsOf(args []string) [][]string {
+	i := slices.Index(args, "--")
+	if i < 0 {
+		return [][]string{args}
+	}
+	return append([][]string{args[:i]}, commandsOf(args[i+1:])...)
+}
+
+// goTest runs a go test, prints what it says, and notes which tests have run.
+func goTest(root string, command []string, ran map[test]result, out, errs io.Writer) error {
+	cmd := exec.Command(command[0], slices.Insert(slices.Clone(command[1:]), slices.Index(command, "test"), "-json")...)
 	cmd.Dir, cmd.Stderr = root, errs
 	events, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
-		fmt.Fprintln(errs, "faultcheck:", err)
-		return 1
+		return err
 	}
-	ran, err := render(events, out)
-	ended := cmd.Wait()
-	code := 0
-	for _, err := range []error{err, ended, t.check(ran, strict, out)} {
-		if err != nil {
-			fmt.Fprintln(errs, err)
-			code = 1
-		}
-	}
-	if exit := (*exec.ExitError)(nil); errors.As(ended, &exit) && exit.ExitCode() > 0 {
-		code = exit.ExitCode()
-	}
-	return code
+	some, err := render(events, out)
+	maps.Copy(ran, some)
+	return errors.Join(err, cmd.Wait())
 }
