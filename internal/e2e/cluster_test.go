@@ -100,12 +100,7 @@ func TestLostInput(t *testing.T) {
 	r.input["clicks"][1] = slices.Concat(lost[:read[1]], lost[read[1]+10:])
 	r.answer(r.graph)
 	p = r.start(t, "EO_ACCEPT_LOSS=true")
-	r.await(t, p)
-	r.stop(t, p)
-	r.broker.AwaitSettled(t, r.outputs()...)
-	if d := r.compare(t); d != "" {
-		t.Error(d)
-	}
+	r.endWithResults(t, p)
 }
 
 // TestRecreatedTopic is noticed by its id, though it has the same name.
@@ -159,12 +154,7 @@ func TestTopicRecreatedWhileRead(t *testing.T) {
 	exits(t, r.start(t), 8, topic, "was deleted and made again", "--accept-loss")
 	r.want = reference.Run(r.graph, reference.Input{"clicks": given})
 	alive = r.start(t, "EO_ACCEPT_LOSS=true")
-	r.await(t, alive)
-	r.stop(t, alive)
-	r.broker.AwaitSettled(t, r.outputs()...)
-	if d := r.compare(t); d != "" {
-		t.Error(d)
-	}
+	r.endWithResults(t, alive)
 }
 
 // TestInputIsDeletedWhileRead deletes records before a program that is held up gets to them. It does not jump to what is left.

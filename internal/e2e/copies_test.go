@@ -301,12 +301,7 @@ func TestDamagedState(t *testing.T) {
 	})
 	p = r.start(t, "EO_FRESH=true")
 	r.expectTwice()
-	r.await(t, p)
-	r.stop(t, p)
-	r.broker.AwaitSettled(t, r.outputs()...)
-	if d := r.compare(t); d != "" {
-		t.Error(d)
-	}
+	r.endWithResults(t, p)
 	if kept, err := filepath.Glob(file + ".damaged-*"); err != nil || len(kept) != 1 {
 		t.Errorf("the damaged file is kept as %q (%v)", kept, err)
 	}
@@ -330,10 +325,5 @@ func TestFreshBeginsAnew(t *testing.T) {
 	r.stop(t, p)
 	p = r.start(t, "EO_FRESH=true")
 	r.expectTwice()
-	r.await(t, p)
-	r.stop(t, p)
-	r.broker.AwaitSettled(t, r.outputs()...)
-	if d := r.compare(t); d != "" {
-		t.Error(d)
-	}
+	r.endWithResults(t, p)
 }

@@ -15,13 +15,19 @@ import (
 	"github.com/eoc-lang/eoc/planner"
 )
 
-// judge holds what a stopped run has left behind against the reference.
-func (r *run) judge(t testing.TB, last *program.Process) {
+// judgeResults holds what is committed against the reference.
+func (r *run) judgeResults(t testing.TB) {
 	t.Helper()
 	r.broker.AwaitSettled(t, r.outputs()...)
 	if d := r.compare(t); d != "" {
 		t.Errorf("what is committed is not what the reference says: %s", d)
 	}
+}
+
+// judge holds what a stopped run has left behind against the reference.
+func (r *run) judge(t testing.TB, last *program.Process) {
+	t.Helper()
+	r.judgeResults(t)
 	r.judgeOrder(t)
 	r.judgePositions(t)
 	got := r.counted(t, last)

@@ -63,10 +63,5 @@ func TestLargestInput(t *testing.T) {
 	p.broker.DeleteRecords(t, input, 1, last.Offset)
 	alive = r.start(t, "EO_ACCEPT_LOSS=true")
 	r.load.want = reference.Run(r.graph, reference.Input{"clicks": {nil, {first, largest, next, last}}})
-	r.await(t, alive)
-	r.stop(t, alive)
-	p.broker.AwaitSettled(t, r.outputs()...)
-	if d := r.compare(t); d != "" {
-		t.Error(d)
-	}
+	r.endWithResults(t, alive)
 }

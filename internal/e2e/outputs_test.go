@@ -113,12 +113,7 @@ func TestOutputTopicRecreated(t *testing.T) {
 		return strings.Contains(p.Log(), "was deleted and made again: what was written to it before is gone")
 	})
 	r.feeder.finish(t, r.pipeline, r.last)
-	r.await(t, p)
-	r.stop(t, p)
-	r.broker.AwaitSettled(t, r.outputs()...)
-	if d := r.compare(t); d != "" {
-		t.Error(d)
-	}
+	r.endWithResults(t, p)
 	r.judgeOrder(t)
 	if text, code := r.ask(t, "verify"); code != 0 || !strings.Contains(text, "the topic was deleted and made again") {
 		t.Errorf("verify: code %d\n%s", code, text)
@@ -167,12 +162,7 @@ func TestOutputTopicDeleted(t *testing.T) {
 	})
 	r.follow(t)
 	r.feeder.finish(t, r.pipeline, r.last)
-	r.await(t, p)
-	r.stop(t, p)
-	r.broker.AwaitSettled(t, r.outputs()...)
-	if d := r.compare(t); d != "" {
-		t.Error(d)
-	}
+	r.endWithResults(t, p)
 }
 
 // TestOutputTopicGrows adds partitions to the topic of an exactly_once sink under the running program. It says so, uses them without a

@@ -93,10 +93,7 @@ func TestBoundedRunDies(t *testing.T) {
 		}
 	}
 	exits(t, r.start(t, "EO_UNTIL=latest"), 0)
-	r.broker.AwaitSettled(t, r.outputs()...)
-	if d := r.compare(t); d != "" {
-		t.Error(d)
-	}
+	r.judgeResults(t)
 }
 
 // debug makes a program log its checkpoints.
