@@ -26,6 +26,18 @@ func StartLiar(t testing.TB) *Liar {
 	return &Liar{At(t, fake.ListenAddrs()[0]), fake}
 }
 
+// Advertise makes the broker tell clients another address than its own, at which nobody needs to listen.
+func (l *Liar) Advertise(host string, port int32) {
+	l.fake.ControlKey(kmsg.Metadata.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		l.fake.KeepControl()
+		answer := req.ResponseKind().(*kmsg.MetadataResponse)
+		broker := kmsg.NewMetadataResponseBroker()
+		broker.Host, broker.Port = host, port
+		answer.Brokers = append(answer.Brokers, broker)
+		return answer, nil, true
+	})
+}
+
 // LoseOne makes the broker lose the last record of the next batch that comes in a transaction, if it has two or more. It is told when that is done.
 func (l *Liar) LoseOne() *atomic.Bool {
 	return l.spoil(func(r []kmsg.Record) []kmsg.Record { return r[:len(r)-1] })

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bytes"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -133,6 +135,39 @@ func TestOutputTopicIsInDoubt(t *testing.T) {
 		close(stop)
 		if err := within(t, ended); err != nil {
 			t.Errorf("it has ended with %v", err)
+		}
+	})
+}
+
+// TestOutputTopicIsNotShown: a broker that comes up does not know a topic of a sink in one of the answers of a start. It is not taken for one that was made again.
+func TestOutputTopicIsNotShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, store := newFakeCluster(1), newFakeStore()
+		first := start(t, newFakeEngine(c, store, 1, checkpoint.Until{}))
+		c.append("in", 0, "a", 1000)
+		time.Sleep(time.Minute)
+		first.end(t)
+		for answer, restarts := range []int64{0, 0, 1} { // to the question which topics there are, what holds output back, and where it ends
+			c.slow = map[string]time.Duration{"Topics": time.Second}
+			var log bytes.Buffer
+			e := newFakeEngine(c, store, 1, checkpoint.Until{})
+			e.Options.CreateTopics = answer == 0 // else a topic that the first answer lacks ends the program, see MissingTopics
+			e.Options.Log = slog.New(slog.NewTextHandler(&log, nil))
+			shown, asked := c.topics["out"], c.called("Topics")
+			run := start(t, e)
+			for ; c.called("Topics") < asked+answer; time.Sleep(time.Millisecond) {
+			}
+			c.set(func() { delete(c.topics, "out") })
+			for ; c.called("Topics") < asked+answer+1; time.Sleep(time.Millisecond) {
+			}
+			c.set(func() { c.topics["out"] = shown })
+			c.append("in", 0, "a", int64(answer+1)*100_000)
+			time.Sleep(time.Minute)
+			s := e.Status()
+			run.end(t)
+			if s.Phase != Running || s.Restarts != restarts || strings.Contains(log.String(), "made again") {
+				t.Errorf("not in answer %d: it is %v after %d restarts, and has said\n%s", answer, s.Phase, s.Restarts, &log)
+			}
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eoc-lang/eoc/internal/kafkatest"
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
@@ -328,4 +329,14 @@ func TestUnreachable(t *testing.T) {
 	wantKind(t, err, failure.Transient, "127.0.0.1:1", "connection refused", "check that the broker is up")
 	_, err = Open(ctx, Config{Brokers: []string{"127.0.0.1:1"}, Unnamed: "--brokers or EO_BROKERS"})
 	wantKind(t, err, failure.Transient, "nobody has named the brokers, and 127.0.0.1:1 is the default: name yours with --brokers or EO_BROKERS")
+
+	// A broker that answers, and tells an address that leads nowhere, is the right one.
+	liar := kafkatest.StartLiar(t)
+	liar.Advertise("127.0.0.1", 1)
+	c, err := Open(ctx, Config{Brokers: []string{liar.Addr}, Unnamed: "--brokers or EO_BROKERS"})
+	if err == nil {
+		defer c.Close()
+		_, err = c.Describe(ctx, "orders-0")
+	}
+	wantKind(t, err, failure.Transient, "check that the broker is up and that 127.0.0.1:1 can be reached from here")
 }
