@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -77,24 +76,7 @@ func (s *soaker) disturb(t testing.TB, f fault) {
 	if kept := f.kind == late || f.kind == repeat; kept != (len(answers) == 1) {
 		t.Fatalf("%v: the broker has answered %d requests that were kept", f, len(answers))
 	}
-	if takes {
-		s.taken(t, f)
-	}
-	s.more(t, 1)
-}
-
-// taken sees what comes of a request that takes a transactional id when somebody has it who has asked later: no copy has started, so who has the id goes on,
-// and takes it again if it has noticed. Once in a minute, that is: whom it happens to more often gives up.
-func (s *soaker) taken(t testing.TB, f fault) {
-	exit, ended := s.survives(t, s.alive)
-	if !ended {
-		return
-	}
-	if exit.Code != 4 || !strings.Contains(s.alive.Log(), "the ids are taken again") {
-		t.Fatalf("%v: %v, want exit code 4, of one that has taken its ids again before, or none; the end of its log:\n%s", f, exit, s.alive.Tail(40))
-	}
-	s.alive = nil
-	s.begin(t, f)
+	s.more(t, 1) // also if it has lost a transactional id to a request of a process that is dead, and takes it again
 }
 
 // freeze has a broker hang for a moment.
