@@ -39,6 +39,9 @@ func largeSize(err error) int {
 // aheadFetches is how many fetches of a partition may lie between what was polled and what the client asks for.
 const aheadFetches = fetches + 1
 
+// lostTries is how often a request is repeated whose connection is gone: an answer that is too large ends it, and with it what is asked for next.
+const lostTries = 3
+
 // tooLarge names the batch that a broker's answer was too large for.
 func (r *reader) tooLarge(ctx context.Context, cause error) error {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
@@ -114,6 +117,9 @@ func firstLarge(ctx context.Context, client *kgo.Client, topic kadm.TopicDetail,
 		req := kmsg.NewPtrFetchRequest()
 		req.MaxBytes, req.Topics = fetchBytes, append(req.Topics, of)
 		answer, err := req.RequestWith(ctx, leader)
+		for tries := 1; tries <= lostTries && largeSize(err) == 0 && kgo.IsRetryableBrokerErr(err) && sleep(ctx, pause(tries)); tries++ {
+			answer, err = req.RequestWith(ctx, leader)
+		}
 		if size := largeSize(err); size > 0 {
 			return next, size, nil
 		}
