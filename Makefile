@@ -9,23 +9,25 @@ build: ## compile eoc into bin/
 check: ## the quick part of test: formatting, vet, staticcheck, known vulnerabilities, the rules of this repository
 	@test -z "$$(gofmt -l .)" || { echo "not formatted, run gofmt -w:"; gofmt -l .; exit 1; }
 	go vet ./...
-	go vet -tags eo_failpoints ./...
+	go vet -tags eo_failpoints ./runtime/...
 	go tool staticcheck ./...
 	go run ./internal/vulncheck ./...
 	go test ./internal/tidy
 
 systems = windows/amd64 darwin/arm64
 
-cross: ## compile eoc and a program for other systems, and the tests for the one that differs most
+cross: ## compile eoc and a program for other systems
 	@set -e; for s in $(systems); do echo "compiling for $$s"; \
 		GOOS=$${s%/*} GOARCH=$${s#*/} CGO_ENABLED=0 go build -o /dev/null ./cmd/eoc ./golden/orders; done
-	GOOS=windows CGO_ENABLED=0 go vet ./...
 
 # The race detector is for what runs in programs and in eoc on many goroutines. What compiles runs on one; and where tests drive programs as processes, it would
 # make them wait for their own calculations. Of the crash matrix one example is built with it. `make race` has it everywhere.
 plain = dsl planner codegen cmd/eoc internal/e2e internal/reference internal/tidy internal/vulncheck
 empty =
 space = $(empty) $(empty)
+
+# Programs are compiled with -trimpath. With it for everything, packages of others are compiled once for tests and programs.
+test race: export GOFLAGS += -trimpath
 
 test: check cross ## everything that must hold before a change is taken
 	go test -tags eo_failpoints ./runtime/internal/failpoint
@@ -34,7 +36,8 @@ test: check cross ## everything that must hold before a change is taken
 		go test -race -timeout 60m $$(go list ./... | grep -v -E '/($(subst $(space),|,$(plain)))(/|$$)') -- \
 		go test -timeout 60m $(plain:%=./%/...)
 
-race: ## all tests with the race detector; takes longer than test
+race: ## all tests with the race detector, and vet for the system that differs most; takes longer than test
+	GOOS=windows CGO_ENABLED=0 go vet ./...
 	go run ./internal/faultcheck go test -race -timeout 2h ./...
 
 golden: ## write the golden files anew, and fail if that has changed any
