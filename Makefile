@@ -20,21 +20,22 @@ cross: ## compile eoc and a program for other systems
 	@set -e; for s in $(systems); do echo "compiling for $$s"; \
 		GOOS=$${s%/*} GOARCH=$${s#*/} CGO_ENABLED=0 go build -o /dev/null ./cmd/eoc ./golden/orders; done
 
-# The race detector is for what runs in programs and in eoc on many goroutines. What compiles runs on one; and where tests drive programs as processes, it would
-# make them wait for their own calculations. Of the crash matrix one example is built with it. `make race` has it everywhere.
-plain = dsl planner codegen cmd/eoc internal/e2e internal/reference internal/tidy internal/vulncheck
+# The race detector is for what runs in programs and in eoc on many goroutines. What compiles runs on one, and so does the model of the protocol; and where tests
+# drive programs as processes, it would make them wait for their own calculations. Of the crash matrix one example is built with it. `make race` has it everywhere.
+plain = internal/e2e cmd/eoc codegen dsl planner runtime/internal/checkpoint internal/build internal/crashtest internal/demo \
+	internal/reference internal/tidy internal/vulncheck
 empty =
 space = $(empty) $(empty)
 
 # Programs are compiled with -trimpath. With it for everything, packages of others are compiled once for tests and programs.
 test race: export GOFLAGS += -trimpath
 
+# Many tests wait for a Kafka, so more of them run at a time than there are processors: -p are packages, -parallel tests of one.
 test: check cross ## everything that must hold before a change is taken
 	go test -tags eo_failpoints ./runtime/internal/failpoint
-	go test ./runtime/internal/checkpoint
 	go run ./internal/faultcheck \
-		go test -race -timeout 60m $$(go list ./... | grep -v -E '/($(subst $(space),|,$(plain)))(/|$$)') -- \
-		go test -timeout 60m $(plain:%=./%/...)
+		go test -race -p 3 -timeout 60m $$(go list ./... | grep -v -E '/($(subst $(space),|,$(strip $(plain))))(/|$$)') -- \
+		go test -p 3 -parallel 4 -timeout 60m $(plain:%=./%/...)
 
 race: ## all tests with the race detector, and vet for the system that differs most; takes longer than test
 	GOOS=windows CGO_ENABLED=0 go vet ./...
