@@ -20,7 +20,9 @@ type board struct {
 	left    attemptStatus // what the one before has left
 	open    bool          // a checkpoint was begun and is not confirmed
 	sinks   []sinkTally
-	keys    []int64 // in the open windows of each operator, at the barrier of the newest confirmed checkpoint; nil before
+	// pondered is what an attempt was doing of which it is not known yet why it has ended, see heedFence.
+	pondered *Phase
+	keys     []int64 // in the open windows of each operator, at the barrier of the newest confirmed checkpoint; nil before
 }
 
 // attemptStatus is the part of Status that an attempt knows.
@@ -82,11 +84,24 @@ func (b *board) move(p Phase) {
 	}
 }
 
+// ponder says that an attempt has ended, before it is known whether there will be another one.
+func (b *board) ponder() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	during := b.s.Phase
+	b.pondered = &during
+	b.move(Restarting)
+}
+
 // failed notes why an attempt has ended.
 func (b *board) failed(err error, next Phase) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.s.Failure = &Failure{Text: shown(err), Kind: failure.KindOf(err), At: time.Now(), During: b.s.Phase, Retried: next == Restarting}
+	during := b.s.Phase
+	if b.pondered != nil {
+		during, b.pondered = *b.pondered, nil
+	}
+	b.s.Failure = &Failure{Text: shown(err), Kind: failure.KindOf(err), At: time.Now(), During: during, Retried: next == Restarting}
 	b.s.Failures = kept(b.s.Failures, *b.s.Failure, KeptFailures)
 	if next == Restarting {
 		b.s.Restarts++

@@ -30,6 +30,7 @@ type fakeCluster struct {
 	down     error          // every call fails with it
 	failNext map[string]error
 	slow     map[string]time.Duration // how long a call takes
+	silent   bool                     // no coordinator says how often an id was taken
 	calls    map[string]int           // how many there were
 	groups   map[string]map[int32]int64
 	started  func()           // is called before the first reader is made

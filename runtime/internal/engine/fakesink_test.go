@@ -106,7 +106,14 @@ func (s *fakeSink) Commit(_ context.Context, c checkpoint.Committable) error {
 }
 
 // Overtaken is what it is of Kafka: a start takes each id twice.
-func (s *fakeSink) Overtaken(context.Context) (bool, error) {
+func (s *fakeSink) Overtaken(ctx context.Context) (bool, error) {
+	s.cluster.mu.Lock()
+	silent := s.cluster.silent
+	s.cluster.mu.Unlock()
+	if silent {
+		<-ctx.Done()
+		return false, ctx.Err()
+	}
 	unlock, err := s.cluster.call("Overtaken")
 	defer unlock()
 	if err != nil {

@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"errors"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,7 +50,7 @@ func TestFencedByNobody(t *testing.T) {
 	})
 }
 
-// TestFencedByWhomIsNotKnown asks coordinators that do not answer. The pipeline does not take the ids, says that it does not know, and can be stopped.
+// TestFencedByWhomIsNotKnown asks coordinators that do not answer. The pipeline does not take the ids, for as long as that lasts, and can be stopped.
 func TestFencedByWhomIsNotKnown(t *testing.T) {
 	fenced := func(t *testing.T) (*fakeCluster, *started) {
 		c := newFakeCluster(1)
@@ -63,21 +61,27 @@ func TestFencedByWhomIsNotKnown(t *testing.T) {
 		c.set(func() { c.init(e.IDs()[0]); c.init(e.IDs()[1]) })
 		c.append("in", 0, "k", 3600*second)
 		time.Sleep(overtakenLimit / 2)
-		if e.Status().Phase != Restarting {
-			t.Fatalf("the phase is %v", e.Status().Phase)
-		}
-		c.set(func() { c.down = errGone })
 		return c, run
 	}
 	synctest.Test(t, func(t *testing.T) {
-		_, run := fenced(t)
-		err := run.ended(t)
-		if failure.KindOf(err) != failure.Fenced || !strings.Contains(err.Error(), "is not known") || !errors.Is(err, errGone) {
-			t.Errorf("ended with %v", err)
+		c, run := fenced(t)
+		c.set(func() { c.down = errGone })
+		time.Sleep(time.Hour)
+		if s := run.Status(); s.Phase != Restarting || s.Restarts != 0 {
+			t.Errorf("as long as nobody tells: %v, %d restarts", s.Phase, s.Restarts)
 		}
+		c.set(func() { c.down = nil })
+		time.Sleep(time.Minute)
+		if s := run.Status(); s.Phase != Running || s.Restarts != 1 || s.Failure.During != Running {
+			t.Errorf("when it is known that nobody has: %v, %d restarts, failed while %v", s.Phase, s.Restarts, s.Failure.During)
+		}
+		run.end(t)
+		check(t, c)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		_, run := fenced(t)
+		c, run := fenced(t)
+		c.set(func() { c.silent = true })
+		time.Sleep(time.Minute)
 		asked := time.Now()
 		close(run.stop)
 		if err := <-run.done; failure.KindOf(err) != failure.Deadline || time.Since(asked) > time.Second {

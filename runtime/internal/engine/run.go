@@ -170,12 +170,12 @@ func (e *Engine) attempt(ctx context.Context, stop <-chan struct{}) (progress bo
 	clusters, err := e.open(ctx)
 	defer clusters.close()
 	if err != nil {
-		return false, e.settle(ctx, stop, clusters, err)
+		return false, e.settle(ctx, clusters, err)
 	}
 	a := &attempt{Engine: e, clusters: clusters, log: e.Options.Log, stop: stop, writer: newWriter(e.board.sinks), lag: make(chan []Position, 1)}
 	inputs, err := a.topics(ctx)
 	if err != nil {
-		return false, e.settle(ctx, stop, clusters, err)
+		return false, e.settle(ctx, clusters, err)
 	}
 	if e.exactly() {
 		if err := clusters.job().CheckTxnTimeout(ctx, e.Spec.TxnTimeout); err != nil {

@@ -25,14 +25,14 @@ type startup struct {
 
 // settle finishes what was left in the sinks' cluster when a source's cluster is away: what is prepared is committed, and what is open does
 // not hold its readers back until the source is there again. Once is enough, and a copy that runs elsewhere is not fenced again and again.
-func (e *Engine) settle(ctx context.Context, stop <-chan struct{}, reached Clusters, away error) error {
+func (e *Engine) settle(ctx context.Context, reached Clusters, away error) error {
 	if e.Spec.Connections() == 1 || len(reached) == 0 || failure.KindOf(away) != failure.Transient || e.settled {
 		return away
 	}
 	s := &startup{Engine: e, clusters: reached, away: away}
 	_, err := s.run(ctx, nil)
 	e.settled = err == away
-	return e.heedFence(ctx, stop, s.sink, err)
+	return err
 }
 
 // Group is the consumer group that takes the markers of a new state; one that is stored keeps its own.

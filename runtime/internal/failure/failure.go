@@ -40,7 +40,7 @@ type Error struct {
 const (
 	// StateHelp: a state that cannot be used.
 	StateHelp = "put back a copy of the state directory that is not older than the last commit (an older one is refused), " +
-		"or begin a new incarnation with --fresh, which derives all output once more"
+		"or begin a new incarnation with --fresh, which keeps a damaged file under another name and derives all output once more"
 	// MemoryHelp: a state that is asked for and kept nowhere.
 	MemoryHelp = "write `store bolt(\"DIR\")` into the job of the .eo file to keep one"
 )

@@ -79,7 +79,7 @@ func Open(ctx context.Context, cfg Config) (*Cluster, error) {
 	}
 	if err != nil {
 		c.Close()
-		return nil, failure.New(failure.Usage, "check --brokers and what is set for TLS and SASL", err, "the connection to Kafka at %s cannot be set up", c.brokers())
+		return nil, failure.New(failure.Usage, "check the brokers, and what is set for TLS and SASL", err, "the connection to Kafka at %s cannot be set up", c.brokers())
 	}
 	c.admin = kadm.NewClient(c.v2)
 	if err := c.meet(ctx); err != nil {

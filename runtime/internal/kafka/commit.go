@@ -57,7 +57,11 @@ func (s *sink) renew(n int64, old *producer, next transaction) {
 	s.holds(int(n%2), next)
 	p, err := s.c.newProducer(s.ctx, next.id, s.cfg.TxnTimeout, s.limits)
 	if err == nil {
-		s.holds(int(n%2), p.txn)
+		next.epoch++ // what nobody but this has made of it: a copy that came between the two steps shows
+		if p.txn.producer != next.producer {
+			next = p.txn // its epochs were used up
+		}
+		s.holds(int(n%2), next)
 	}
 	s.ready[n%2] <- renewed{p, err}
 }
@@ -72,14 +76,17 @@ func (s *sink) Overtaken(ctx context.Context) (bool, error) {
 	s.mu.Lock()
 	held := s.held
 	s.mu.Unlock()
-	var unknown error
-	for _, t := range held {
-		switch now, err := s.c.Describe(ctx, t.id); {
-		case err != nil:
-			unknown = err
-		case now.ProducerID == t.producer && now.Epoch-t.epoch < takings:
-			return false, nil
+	var untaken [len(held)]bool
+	ask := func(i int) func() error {
+		return func() error {
+			now, err := s.c.Describe(ctx, held[i].id)
+			untaken[i] = err == nil && now.ProducerID == held[i].producer && now.Epoch-held[i].epoch < takings
+			return err
 		}
+	}
+	unknown := together(ask(0), ask(1))
+	if untaken[0] || untaken[1] {
+		return false, nil
 	}
 	return unknown == nil, unknown
 }

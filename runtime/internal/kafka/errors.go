@@ -67,7 +67,7 @@ func (c *Cluster) failed(err error, what string, args ...any) error {
 	case errors.Is(err, kerr.SaslAuthenticationFailed):
 		kind, help = failure.Cluster, c.cfg.Connection.SASL.Help()
 	case among(err, refusals()):
-		kind = failure.Cluster
+		kind, help = failure.Cluster, "it is what the cluster is set to, or too old for: ask who runs it"
 	case errors.Is(err, kerr.InvalidTimestamp):
 		help = "compare the clocks of this machine and of the brokers: no record is stamped later than this machine's now, and brokers take an hour more than theirs"
 	case errors.Is(err, kerr.UnknownTopicOrPartition):

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/eoc-lang/eoc/internal/faultproxy"
 	"github.com/eoc-lang/eoc/internal/kafkatest"
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
@@ -162,6 +165,31 @@ func TestOvertaken(t *testing.T) {
 		b.fence(b.open())
 		overtaken(successor, true, "both ids are fenced while each has an open transaction")
 		wantKind(t, successor.Commit(b.ctx, prepared), failure.Fenced, "another copy")
+	})
+}
+
+// A copy that starts between the two steps in which a sink renews its producer is seen, though the sink takes that id once more behind it.
+func TestOvertakenWhileRenewing(t *testing.T) {
+	eachBehind(t, func(t *testing.T, b *bed, proxy *faultproxy.Proxy) {
+		s := b.sink(b.cluster, b.config()).(*sink)
+		one := b.prepare(s, 1, "a")
+		second := proxy.Arm(faultproxy.Fault{Key: kmsg.InitProducerID, Do: faultproxy.Hold, When: func(r *faultproxy.Request) bool {
+			body, err := r.Body()
+			return err == nil && body.(*kmsg.InitProducerIDRequest).ProducerID < 0
+		}})
+		b.must(s.Commit(b.ctx, one))
+		second.Await(t)
+		c := b.open()
+		b.fence(c)
+		b.sink(c, b.config())
+		_, err := second.Release(b.ctx)
+		b.must(err)
+		s.renewals.Wait()
+		got, err := s.Overtaken(b.ctx)
+		b.must(err)
+		if !got {
+			t.Errorf("the sink holds %+v, and is not overtaken", s.held)
+		}
 	})
 }
 

@@ -40,6 +40,7 @@ func largeSize(err error) int {
 const aheadFetches = fetches + 1
 
 // lostTries is how often a request is repeated whose connection is gone: an answer that is too large ends it, and with it what is asked for next.
+// (Broker.RetriableRequest of the client would repeat failures to connect as well, for as long as all partitions have together.)
 const lostTries = 3
 
 // tooLarge names the batch that a broker's answer was too large for.

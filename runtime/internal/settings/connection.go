@@ -188,7 +188,7 @@ func secret(env Env, own, named, what string) (secure.Secret, error) {
 	}
 	name := cmp.Or(named, own)
 	if name == "" {
-		return secure.Secret{}, failure.New(failure.Usage, "name one in the .eo file, as secret(NAME)", nil, "%s has no secret that names it", what)
+		return secure.Secret{}, failure.New(failure.Usage, "name one in the .eo file, as secret(\"NAME\")", nil, "%s has no secret that names it", what)
 	}
 	return secure.Secret{}, failure.New(failure.Usage, "set one of them and start again", nil,
 		"neither %s nor %s%s is set: they give %s", name, name, fileSuffix, what)

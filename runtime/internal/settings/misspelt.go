@@ -12,22 +12,18 @@ type Misspelling struct{ Name, Meant string }
 
 // Misspellings finds them in an environment, as os.Environ gives it. A program that is told EO_BROKER would else go to a broker that nobody has meant.
 func Misspellings(environ []string, d Defaults) []Misspelling {
-	known := []string{failpoint.Env}
+	known := []string{failpoint.Env, passwordVariable, passwordVariable + fileSuffix, tokenVariable, tokenVariable + fileSuffix}
+	named := []string{d.TxnPrefix.Env, d.Connection.SASL.Secret} // by the file: no misspelling, whatever it looks like
 	for _, o := range options(d, &protection{}) {
-		known = append(known, o.env)
+		known, named = append(known, o.env), append(named, o.initial.Env)
 	}
-	for _, secret := range []string{passwordVariable, tokenVariable} {
-		known = append(known, secret, secret+fileSuffix)
-	}
-	own := slices.Clone(known) // what the file names is no misspelling, whatever it looks like
 	for _, v := range d.Variables {
-		own = append(own, v.Setting.Env)
+		named = append(named, v.Setting.Env)
 	}
-	own = append(own, d.StateDir.Env, d.TxnPrefix.Env)
 	var found []Misspelling
 	for _, v := range environ {
 		name, _, _ := strings.Cut(v, "=")
-		if !strings.HasPrefix(name, "EO_") || slices.Contains(own, name) {
+		if !strings.HasPrefix(name, "EO_") || slices.Contains(known, name) || slices.Contains(named, strings.TrimSuffix(name, fileSuffix)) {
 			continue
 		}
 		if meant := nearest(name, known); meant != "" {

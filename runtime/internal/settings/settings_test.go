@@ -231,10 +231,13 @@ Environment variables of orders.eo:
 // A variable that is nearly one of the program's is found; those of others, and what the file names, are not.
 func TestMisspellings(t *testing.T) {
 	d := orders()
-	d.Variables = []Variable{{Setting: Setting{Env: "EO_NAMES"}}}
+	d.Variables = []Variable{{Setting: Setting{Env: "EO_NAMES"}}, {Setting: Setting{Env: "EO_SASL_TOKENS"}}}
+	d.Connection.Brokers = Setting{Env: "EO_BROKERZ"}
+	d.Connection.SASL.Secret = "EO_SASL_PASSWD"
 	got := Misspellings([]string{
 		"EO_BROKER=kafka:9092", "EO_STAT=/var/lib", "EO_SASL_PASWORD_FILE=x", "EO_FAILPOINTS=x",
-		"EO_BROKERS=kafka:9092", "EO_STATE=", "EO_SASL_PASSWORD_FILE=x", "EO_NAMES=x", "EO_REQUIRE_KAFKA=1", "BROKERS=x", "PATH=/bin",
+		"EO_BROKERS=kafka:9092", "EO_STATE=", "EO_SASL_PASSWORD_FILE=x", "EO_NAMES=x", "EO_REQUIRE_KAFKA=1",
+		"EO_BROKERZ=x", "EO_SASL_PASSWD=x", "EO_SASL_PASSWD_FILE=x", "EO_SASL_TOKENS_FILE=x", "BROKERS=x", "PATH=/bin",
 	}, d)
 	want := []Misspelling{{"EO_BROKER", "EO_BROKERS"}, {"EO_FAILPOINTS", "EO_FAILPOINT"}, {"EO_SASL_PASWORD_FILE", "EO_SASL_PASSWORD_FILE"}, {"EO_STAT", "EO_STATE"}}
 	if !slices.Equal(got, want) {

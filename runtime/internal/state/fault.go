@@ -27,7 +27,7 @@ func diskError(err error, what string, args ...any) error {
 
 // damagedError says that the file cannot be trusted. It never leads to an empty start.
 func damagedError(path string, err error) error {
-	return failure.New(failure.State, failure.StateHelp+"; the damaged file is kept under another name", err, "state file %s is damaged", path)
+	return failure.New(failure.State, failure.StateHelp, err, "state file %s is damaged", path)
 }
 
 // later marks an entry that is whole, and has a field that this version does not know.

@@ -85,7 +85,7 @@ func (m *Memory) fold() error {
 		}
 		data, err := m.opt.Merge(id.operator, id.group, parts, watermarkOf(m.newest.Watermarks, id.operator))
 		if err != nil {
-			return failure.New(failure.State, failure.StateHelp, err, "cannot fold the state of %s, key group %d", id.operator, id.group)
+			return failure.New(failure.Internal, "", err, "cannot fold the state of %s, key group %d", id.operator, id.group)
 		}
 		delete(m.pieces, id)
 		if len(data) > 0 {
