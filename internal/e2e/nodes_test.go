@@ -265,7 +265,7 @@ func twoNodesDie(t *testing.T, away time.Duration, killed bool) {
 	cluster.Heal(t)
 	if killed {
 		cluster.All.AwaitSettled(t, r.outputs()...) // a coordinator that comes up looks for what is too old, and not at once
-		id := r.transactionalIDs()[1] // checkpoint 3 is odd
+		id := r.transactionalIDs()[1]               // checkpoint 3 is odd
 		if got := r.broker.TransactionalIDs(t, id); len(got) != 1 || !strings.Contains(got[0], "Abort") {
 			t.Fatalf("after %v the prepared transaction is not aborted: %q", away, got)
 		}

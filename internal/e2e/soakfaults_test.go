@@ -76,7 +76,12 @@ func (s *soaker) disturb(t testing.TB, f fault) {
 	if kept := f.kind == late || f.kind == repeat; kept != (len(answers) == 1) {
 		t.Fatalf("%v: the broker has answered %d requests that were kept", f, len(answers))
 	}
-	s.more(t, 1) // also if it has lost a transactional id to a request of a process that is dead, and takes it again
+	if takes { // no copy has started, so who has the id takes it again
+		if exit, ended := s.survives(t, s.alive); ended {
+			t.Fatalf("%v: %v; the end of its log:\n%s", f, exit, s.alive.Tail(40))
+		}
+	}
+	s.more(t, 1)
 }
 
 // freeze has a broker hang for a moment.

@@ -13,8 +13,10 @@ import (
 
 // testVerbs asks verbs about a pipeline as its user, who has the rights of the program alone, and then those of the verbs too, which docs/operations.md lists.
 func testVerbs(t *testing.T, b *kafkatest.Broker) {
+	// Whatever is read leads to a result: else the logs would not say what became of a transaction.
+	text := patient(replaced(t, "clicks", `status < 500 && page not in ["/health", "/metrics"]`, "status < 500 || status >= 500"))
 	ofUser := func(t *testing.T, mode program.Mode) (r *run, mayRead func(may bool)) {
-		p := newPipeline(t, "clicks", patient(example(t, "clicks")), b)
+		p := newPipeline(t, "clicks", text, b)
 		r = newRun(t, p, mode, 1, makeLoad(p.graph, seed(t), caseRecords))
 		r.env, r.more = asUser(b), asUser(b)
 		for _, g := range p.grants([]right{readSource, writeSink, readGroup, writeTxns}) {
@@ -58,7 +60,7 @@ func testVerbs(t *testing.T, b *kafkatest.Broker) {
 		exits(t, r.start(t), 9, "txn commit", "txn abort")
 		r.procedure(t, stepLook, "READ on topic ")
 		mayRead(true)
-		r.procedure(t, stepLook, "next: txn commit")
+		r.procedure(t, stepLook, "next: txn commit, since the logs of the sinks say so")
 		mayRead(false)
 		r.procedure(t, stepCommit, "done: the next start goes on from checkpoint")
 		mayRead(true)

@@ -164,12 +164,17 @@ func (c *Cluster) GroupCoordinator(t testing.TB, group string) *Broker {
 func (c *Cluster) SetTransactionVersion(t testing.TB, version int) {
 	t.Helper()
 	const (
-		feature   = "transaction.version"
-		downgrade = 2 // of UpgradeType: one that loses nothing
-		pause     = 50 * time.Millisecond
+		feature            = "transaction.version"
+		latest             = 2
+		upgrade, downgrade = 1, 2 // of UpgradeType; the second is a downgrade that loses nothing
+		pause              = 50 * time.Millisecond
 	)
+	way := int8(upgrade)
+	if version < latest {
+		way = downgrade
+	}
 	request, update := kmsg.NewPtrUpdateFeaturesRequest(), kmsg.NewUpdateFeaturesRequestFeatureUpdate()
-	update.Feature, update.MaxVersionLevel, update.UpgradeType = feature, int16(version), downgrade
+	update.Feature, update.MaxVersionLevel, update.UpgradeType = feature, int16(version), way
 	request.FeatureUpdates = append(request.FeatureUpdates, update)
 	answer, err := request.RequestWith(call(t), c.All.client)
 	if err == nil {
