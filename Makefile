@@ -30,12 +30,11 @@ space = $(empty) $(empty)
 # Programs are compiled with -trimpath. With it for everything, packages of others are compiled once for tests and programs.
 test race: export GOFLAGS += -trimpath
 
-# Many tests wait for a Kafka, so more of them run at a time than there are processors: -p are packages, -parallel tests of one.
 test: check cross ## everything that must hold before a change is taken
 	go test -tags eo_failpoints ./runtime/internal/failpoint
 	go run ./internal/faultcheck \
-		go test -race -p 3 -timeout 60m $$(go list ./... | grep -v -E '/($(subst $(space),|,$(strip $(plain))))(/|$$)') -- \
-		go test -p 3 -parallel 4 -timeout 60m $(plain:%=./%/...)
+		go test -race -timeout 60m $$(go list ./... | grep -v -E '/($(subst $(space),|,$(strip $(plain))))(/|$$)') -- \
+		go test -timeout 60m $(plain:%=./%/...)
 
 race: ## all tests with the race detector, and vet for the system that differs most; takes longer than test
 	GOOS=windows CGO_ENABLED=0 go vet ./...
