@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/eoc-lang/eoc/internal/devkafka"
+	"github.com/eoc-lang/eoc/internal/skip"
 )
 
 // An interrupt of `eoc run` reaches the program, which makes its last checkpoint; its exit code is that of eoc.
 func TestRunPassesSignals(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("a process cannot be interrupted from outside")
+		skip.Loudly(t, "a process cannot be interrupted from outside")
 	}
 	const limit = 10 * time.Minute
 	broker, err := devkafka.Start(t.Context(), os.Stderr, "eoc", "__broker")

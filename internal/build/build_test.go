@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/eoc-lang/eoc/internal/skip"
 )
 
 // hello is a program that needs the runtime to compile.
@@ -129,7 +131,7 @@ func TestBuildBlamesTheMachine(t *testing.T) {
 	fakeGo := func(script string) func(*testing.T, *Request) {
 		return func(t *testing.T, _ *Request) {
 			if runtime.GOOS == "windows" {
-				t.Skip("the fake go command is a shell script")
+				skip.Loudly(t, "the fake go command is a shell script")
 			}
 			dir := t.TempDir()
 			if err := os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\n"+script), 0o755); err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/eoc-lang/eoc/internal/race"
+	"github.com/eoc-lang/eoc/internal/skip"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
 )
 
@@ -408,7 +409,7 @@ func TestExplore(t *testing.T) {
 	for _, sc := range scenarios() {
 		t.Run(sc.name, func(t *testing.T) {
 			if race.Enabled && sc.budget.copies > 0 {
-				t.Skip("runs without the race detector")
+				skip.Loudly(t, "runs without the race detector")
 			}
 			s := search{sc: sc}
 			if err := s.run(); err != nil {

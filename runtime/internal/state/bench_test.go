@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eoc-lang/eoc/internal/skip"
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
 	"github.com/eoc-lang/eoc/runtime/internal/state"
 )
@@ -113,7 +114,7 @@ func TestWrittenOnce(t *testing.T) {
 	written := func() (n int64) {
 		text, err := os.ReadFile("/proc/self/io")
 		if err != nil {
-			t.Skip("the system does not count what a process writes")
+			skip.Loudly(t, "the system does not count what a process writes")
 		}
 		for line := range strings.Lines(string(text)) {
 			if _, err := fmt.Sscanf(line, "wchar: %d", &n); err == nil {
