@@ -154,7 +154,7 @@ func (a *Account) remember(producer, n int64) {
 	a.Producers = append(list, Producer{producer, n})
 }
 
-// passMilestone makes one of checkpoint n, if the last one is old enough, and drops the one that is missed least: where those around it are close
+// passMilestone makes one of checkpoint n, if the last one is old enough and something was written behind it, and drops the one that is missed least: where those around it are close
 // together for their age. With more partitions than mostTallies there are none. So there are many young ones and few old ones, and one about as old as whatever a topic keeps.
 func (a *Account) passMilestone(n int64, at time.Time) {
 	now, outputs := at.Unix(), max(1, len(a.Outputs))
@@ -164,6 +164,9 @@ func (a *Account) passMilestone(n int64, at time.Time) {
 		return
 	}
 	if k := len(a.Milestones); k > 0 && now-a.Milestones[k-1].At < int64(MilestoneEvery/time.Second) && now >= a.Milestones[k-1].At {
+		return
+	}
+	if !a.grown() {
 		return
 	}
 	m := Milestone{Checkpoint: n, At: now}
@@ -181,6 +184,20 @@ func (a *Account) passMilestone(n int64, at time.Time) {
 		}
 		a.Milestones = slices.Delete(a.Milestones, drop, drop+1)
 	}
+}
+
+// grown says whether anything was written behind the last milestone: one more of the same would be no other place to begin at.
+func (a *Account) grown() bool {
+	var last Milestone
+	if k := len(a.Milestones); k > 0 {
+		last = a.Milestones[k-1]
+	}
+	for i, o := range a.Outputs {
+		if before, _ := last.Stored(i); o.Records != before.Records {
+			return true
+		}
+	}
+	return false
 }
 
 // Stored is the tally of a partition, by its index in Outputs, at the checkpoint of a milestone; false: it was not known then.

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -115,6 +116,7 @@ func TestMilestonesAreBounded(t *testing.T) {
 		a := (*Account)(nil).Run("p", 0, nil)
 		a.Outputs = make([]Output, partitions)
 		for n := range int64(40) {
+			a.Outputs[0].Records++
 			a = a.Add(n+1, time.Unix(1_000_000, 0).Add(time.Duration(n)*MilestoneEvery), 1, nil)
 		}
 		tallies := 0
@@ -124,5 +126,25 @@ func TestMilestonesAreBounded(t *testing.T) {
 		if len(a.Milestones) != want || tallies > mostTallies {
 			t.Errorf("%d partitions: %d milestones with %d tallies, want %d milestones", partitions, len(a.Milestones), tallies, want)
 		}
+	}
+}
+
+// TestNoMilestoneWithoutRecords: neither what comes before the first record nor a time without any takes the place of one at which comparing can begin.
+func TestNoMilestoneWithoutRecords(t *testing.T) {
+	a := (*Account)(nil).Run("p", 0, nil)
+	at := time.Unix(1_000_000, 0)
+	for n := range int64(100) {
+		var written []Written
+		if n == 10 || n == 80 {
+			written = []Written{{Topic: "out", First: n, Tally: Tally{Next: n + 1, Records: 1}}}
+		}
+		a = a.Add(n+1, at.Add(time.Duration(n)*MilestoneEvery), 1, written)
+	}
+	var got []int64
+	for _, m := range a.Milestones {
+		got = append(got, m.Checkpoint)
+	}
+	if want := []int64{11, 81}; !slices.Equal(got, want) {
+		t.Errorf("milestones %d, want %d", got, want)
 	}
 }

@@ -175,9 +175,8 @@ func (a *auditor) reaches(ctx context.Context, o *output, ends map[int32]int64) 
 		if len(held.Holds) > 0 && !o.own[held.Holds[0].Producer] || time.Since(began) > settleLimit {
 			return a.short(ctx, o, ends[o.Partition], held)
 		}
-		const pause = 100 * time.Millisecond
 		select {
-		case <-time.After(pause):
+		case <-time.After(settlePause):
 		case <-ctx.Done():
 			return ctx.Err()
 		}

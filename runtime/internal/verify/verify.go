@@ -107,6 +107,7 @@ type auditor struct {
 	report  *Report
 	cluster *kafka.Cluster
 	view    *state.View
+	proven  int64 // the newest checkpoint that was known to be committed when the marker was read
 	marker  *checkpoint.Marker
 	cp      *checkpoint.Checkpoint // the newest that is known to be committed
 }
@@ -126,7 +127,8 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		}
 		defer a.cluster.Close()
 		// The marker is read before the state: a checkpoint is on disk before its transaction is committed, so the state is not older.
-		if a.marker, err = a.cluster.LastMarker(ctx, view.Newest.Group); err != nil {
+		a.proven = proven(view)
+		if a.marker, err = a.settledMarker(ctx, view.Newest, a.cluster.LastMarker); err != nil {
 			return nil, unreachable(err)
 		}
 		if view, err = a.look(); err != nil {
@@ -174,6 +176,33 @@ func (a *auditor) look() (*state.View, error) {
 	return view, view.Fits(dir, a.State)
 }
 
+// proven is the newest checkpoint of a state that its program has found to be committed.
+func proven(v *state.View) int64 {
+	switch {
+	case v.Confirmed:
+		return v.Newest.Number
+	case v.Before != nil:
+		return v.Before.Number
+	}
+	return -1
+}
+
+// settledMarker reads the marker of the state's group, and gives that of the proven checkpoint time to show: a broker writes the offsets of a
+// transaction behind its answer to the commit. It does not wait for a transaction that is open.
+func (a *auditor) settledMarker(ctx context.Context, n *checkpoint.Checkpoint, read func(ctx context.Context, group string) (*checkpoint.Marker, error)) (*checkpoint.Marker, error) {
+	for began := time.Now(); ; {
+		m, err := read(ctx, n.Group)
+		if err != nil || m != nil && m.Incarnation == n.Incarnation && m.Checkpoint >= a.proven || time.Since(began) > settleLimit {
+			return m, err
+		}
+		select {
+		case <-time.After(settlePause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
 // choose finds the newest checkpoint whose transaction is known to be committed.
 func (a *auditor) choose() {
 	n, m := a.view.Newest, a.marker
@@ -202,9 +231,9 @@ func (a *auditor) judgeMarker() {
 		a.add(name, group, Differs, "find the state directory of that incarnation", "consumer group %s holds the marker of pipeline %s, incarnation %s, and the state is of incarnation %s", group, m.Pipeline, m.Incarnation, n.Incarnation)
 	case a.outrun():
 		a.add(name, group, Unknown, "find the newer state directory and verify with that one", "consumer group %s holds the marker of checkpoint %d, and the newest of the state is %d: the state is an old copy, or two copies have run", group, m.Checkpoint, n.Number)
-	case m.Checkpoint < a.cp.Number:
+	case m.Checkpoint < a.proven:
 		a.add(name, group, Differs, "look at the brokers: a commit that they have confirmed is gone. `txn list` shows the transactions",
-			"consumer group %s holds the marker of checkpoint %d, although checkpoint %d was committed: what that transaction wrote may be gone too", group, m.Checkpoint, a.cp.Number)
+			"consumer group %s holds the marker of checkpoint %d, although checkpoint %d was committed: what that transaction wrote may be gone too", group, m.Checkpoint, a.proven)
 	case m.Checkpoint != a.cp.Number: // it was committed between the looks, or belongs to the one before it
 		a.add(name, group, Holds, "", "consumer group %s holds the marker of checkpoint %d", group, m.Checkpoint)
 	case m.Checkpoint > 0 && a.cp.Committable.TransactionalID != "" && *m != a.cp.Committable.Marker(n.Pipeline):
@@ -253,3 +282,6 @@ func (r *Report) sum() *Report {
 
 // settleLimit is how long to wait for the end markers of a transaction that is committed: brokers write them behind the answer.
 const settleLimit = 10 * time.Second
+
+// settlePause is how long to wait between two looks at them.
+const settlePause = 100 * time.Millisecond
