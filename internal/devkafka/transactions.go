@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// SetTransactionVersion sets the cluster's feature transaction.version: 1, or 2, with which a broker begins.
+// SetTransactionVersion lowers the cluster's feature transaction.version, with whose latest a broker begins.
 func (c *Client) SetTransactionVersion(ctx context.Context, version int16) error {
 	const downgrade = 2 // of UpgradeType: one that loses nothing
 	request := kmsg.NewPtrUpdateFeaturesRequest()

@@ -61,6 +61,19 @@ func newLoad(g *planner.Graph, seed uint64, records int, step time.Duration) *lo
 	return l
 }
 
+// allLead makes every click lead to a result: one without a value does not.
+func allLead(g *planner.Graph, l *load) *load {
+	for _, records := range l.input["clicks"] {
+		for i := range records {
+			if rec := &records[i]; rec.Value == nil {
+				rec.Value = click("u", rec.Offset).Value
+			}
+		}
+	}
+	l.answer(g)
+	return l
+}
+
 // answer asks the reference what a pipeline has to make of the load while it runs on.
 func (l *load) answer(g *planner.Graph) {
 	all := reference.Input{}

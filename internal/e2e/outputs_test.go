@@ -18,6 +18,22 @@ func (r *run) rest(t testing.TB, p *program.Process, share int) {
 	r.awaitMore(t, p, 50)
 	r.feeder.pause()
 	r.allRead(t, p)
+	r.quiet(t)
+}
+
+// quiet waits until the program is done with what it has read: it has ended its transactions, whatever they hold, and begins no other. Behind the
+// checkpoint with the last input there may be more: one task has passed on its watermark before the barrier, another behind it.
+func (r *run) quiet(t testing.TB) {
+	t.Helper()
+	const enough = 10 // looks that find the same
+	same, last := 0, ""
+	await(t, "the transactions to come to rest", func() bool {
+		now := strings.Join(r.broker.TransactionalIDs(t, r.name+"-"), "\n")
+		if same++; now != last || strings.Contains(now, "Ongoing") || strings.Contains(now, "Prepare") {
+			same, last = 0, now
+		}
+		return same >= enough
+	})
 	r.broker.AwaitSettled(t, r.outputs()...)
 }
 

@@ -112,10 +112,11 @@ func TestIdlePartition(t *testing.T) {
 	alive := r.start(t, debug)
 	r.feeder.finish(t, p, nil)
 	r.awaitInput(t, alive)
+	known := len(alive.Log())
 	r.feeder.finish(t, p, r.last) // each may close the window, if the others are idle already
 	r.awaitInput(t, alive)
 	before := checkpoints(alive)
-	poll(t, alive, "to find every partition idle", func() bool { return strings.Count(alive.Log(), "partition is idle") >= inPartitions })
+	poll(t, alive, "to find every partition idle behind its last record", func() bool { return strings.Count(alive.Log()[known:], "partition is idle") >= inPartitions-1 })
 	if made := checkpoints(alive) - before; made > intervals/4 {
 		t.Errorf("%d checkpoints in the time of %d, without anything new", made, intervals)
 	}

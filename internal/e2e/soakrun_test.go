@@ -228,7 +228,7 @@ func (s *soaker) hurry(t testing.TB, f fault) {
 func (s *soaker) restart(t testing.TB) {
 	s.feeder.pause()
 	s.awaitInput(t, s.alive)
-	s.broker.AwaitSettled(t, s.outputs()...)
+	s.quiet(t)
 	s.broker.Stop(t)
 	s.broker.Restart(t)
 	s.feeder.phase(soakRecords)

@@ -48,21 +48,23 @@ func TestSourceClusterAway(t *testing.T) {
 	r := newRun(t, p, program.Mode{}, 2, makeLoad(p.graph, seed(t), caseRecords))
 	next := r.feeder.shares(3)
 	alive := r.start(t)
-	says := func(text string) {
+	says := func(text string, before int) {
 		t.Helper()
-		poll(t, alive, "to say "+text, func() bool { return strings.Contains(alive.Log(), text) })
+		poll(t, alive, "to say "+text, func() bool { return strings.Count(alive.Log(), text) > before })
 	}
+	lost := `"cannot connect to Kafka; trying again until it answers","pipeline":"` + r.name + `","broker":"` + input.Addr + `"`
 	for _, killed := range []bool{false, true} {
 		next()
 		r.awaitMore(t, alive, 50)
 		r.feeder.pause()
+		before := strings.Count(alive.Log(), lost)
 		input.Kill(t)
-		says(`"cannot connect to Kafka; trying again until it answers","pipeline":"` + r.name + `","broker":"` + input.Addr + `"`)
+		says(lost, before)
 		r.broker.AwaitSettled(t, r.outputs()...)
 		if killed {
 			alive.Kill(t)
 			alive = r.start(t)
-			says("cannot reach Kafka at " + input.Addr)
+			says("cannot reach Kafka at "+input.Addr, 0)
 			r.broker.AwaitSettled(t, r.outputs()...)
 		}
 		input.Restart(t)

@@ -17,7 +17,7 @@ func testVerbs(t *testing.T, b *kafkatest.Broker) {
 	text := patient(replaced(t, "clicks", `status < 500 && page not in ["/health", "/metrics"]`, "status < 500 || status >= 500"))
 	ofUser := func(t *testing.T, mode program.Mode) (r *run, mayRead func(may bool)) {
 		p := newPipeline(t, "clicks", text, b)
-		r = newRun(t, p, mode, 1, makeLoad(p.graph, seed(t), caseRecords))
+		r = newRun(t, p, mode, 1, allLead(p.graph, makeLoad(p.graph, seed(t), caseRecords)))
 		r.env, r.more = asUser(b), asUser(b)
 		for _, g := range p.grants([]right{readSource, writeSink, readGroup, writeTxns}) {
 			b.Grant(t, g.operation, g.kind, g.name)

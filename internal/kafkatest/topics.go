@@ -41,18 +41,19 @@ func (b *Broker) CreateTopic(t testing.TB, topic string, partitions int32, setti
 		}
 		configs[name] = &value
 	}
-	if _, err := kadm.NewClient(b.client).CreateTopic(call(t), partitions, replicas, configs, topic); err != nil {
+	made, err := kadm.NewClient(b.client).CreateTopic(call(t), partitions, replicas, configs, topic)
+	if err != nil {
 		t.Fatalf("create topic %s: %v", topic, err)
 	}
-	b.awaitTopic(t, topic, partitions)
+	b.awaitTopic(t, topic, made.ID, partitions)
 }
 
 // awaitTopic waits until the broker, each of a cluster, knows what the controller has made: it lags a little behind.
-func (b *Broker) awaitTopic(t testing.TB, topic string, partitions int32) {
+func (b *Broker) awaitTopic(t testing.TB, topic string, id kadm.TopicID, partitions int32) {
 	t.Helper()
 	const pause = 5 * time.Millisecond
 	for ctx := call(t); ; time.Sleep(pause) {
-		err := b.knows(ctx, topic, partitions)
+		err := b.knows(ctx, topic, id, partitions)
 		if err == nil {
 			return
 		}
@@ -62,8 +63,8 @@ func (b *Broker) awaitTopic(t testing.TB, topic string, partitions int32) {
 	}
 }
 
-// knows asks every broker for a topic and the leaders of its partitions.
-func (b *Broker) knows(ctx context.Context, topic string, partitions int32) error {
+// knows asks every broker for a topic, with that id unless it is zero, and the leaders of its partitions.
+func (b *Broker) knows(ctx context.Context, topic string, id kadm.TopicID, partitions int32) error {
 	for _, broker := range b.client.DiscoveredBrokers() {
 		req, of := kmsg.NewPtrMetadataRequest(), kmsg.NewMetadataRequestTopic()
 		of.Topic = &topic
@@ -75,6 +76,9 @@ func (b *Broker) knows(ctx context.Context, topic string, partitions int32) erro
 		for _, known := range answer.Topics {
 			if err := kerr.ErrorForCode(known.ErrorCode); err != nil {
 				return err
+			}
+			if id != (kadm.TopicID{}) && known.TopicID != id {
+				return fmt.Errorf("a broker knows the topic of this name with id %v, not %v", kadm.TopicID(known.TopicID), id)
 			}
 			if len(known.Partitions) != int(partitions) {
 				return fmt.Errorf("a broker knows %d partitions of %d", len(known.Partitions), partitions)

@@ -84,6 +84,23 @@ func (b *Broker) EndOffsets(t testing.TB, topic string) map[int32]int64 {
 	return ends
 }
 
+// KeepGroup remembers all that a group has committed. putBack commits it again.
+func (b *Broker) KeepGroup(t testing.TB, group string) (putBack func() error) {
+	t.Helper()
+	admin := kadm.NewClient(b.client)
+	held, err := admin.FetchOffsets(kadm.RequireStable(call(t)), group)
+	if err == nil {
+		err = held.Error()
+	}
+	if err != nil || len(held) == 0 {
+		t.Fatalf("group %s has committed %v: %v", group, held, err)
+	}
+	return func() error {
+		answers, err := admin.CommitOffsets(call(t), group, held.Offsets())
+		return errors.Join(err, answers.Error())
+	}
+}
+
 // DeleteGroup forgets a group and all that is committed to it.
 func (b *Broker) DeleteGroup(t testing.TB, group string) {
 	t.Helper()
@@ -106,7 +123,7 @@ func (b *Broker) AddPartitions(t testing.TB, topic string, partitions int) {
 	if err != nil {
 		t.Fatalf("give %s %d partitions: %v", topic, partitions, err)
 	}
-	b.awaitTopic(t, topic, int32(partitions))
+	b.awaitTopic(t, topic, kadm.TopicID{}, int32(partitions))
 	if leader, _, err := b.client.PartitionLeader(topic, 0); err != nil || leader < 0 {
 		return // who never wrote to it asks when it does
 	}
@@ -122,7 +139,7 @@ func (b *Broker) AddPartitions(t testing.TB, topic string, partitions int) {
 	}
 }
 
-// TransactionalIDs describes all transactional ids that begin with prefix, for messages of failed tests.
+// TransactionalIDs describes all transactional ids that begin with prefix, each with its state, producer id and epoch.
 func (b *Broker) TransactionalIDs(t testing.TB, prefix string) []string {
 	t.Helper()
 	described, err := kadm.NewClient(b.client).DescribeTransactions(call(t))

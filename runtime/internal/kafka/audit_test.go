@@ -59,6 +59,7 @@ func TestAuditReadsWhatIsCommitted(t *testing.T) {
 	b.Produce(t, b.out, value(0), value(0), value(1)) // 0 and 1; 0
 	aborted := b.OpenTxn(t, b.out+"-a", b.out, value(0))
 	b.must(aborted.Abort(b.ctx)) // 2, end 3
+	b.AwaitSettled(t, b.out)     // the end of a transaction is written behind the answer
 	committed := b.OpenTxn(t, b.out+"-c", b.out, value(0), value(1))
 	b.must(committed.Commit(b.ctx)) // 4, end 5; 1, end 2
 	b.AwaitSettled(t, b.out)

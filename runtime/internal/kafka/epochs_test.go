@@ -82,6 +82,7 @@ func failOver(t *testing.T, b *bed) {
 		t.Fatalf("outcome %v, %v", outcome, err)
 	}
 	b.AwaitSettled(t, b.out)
+	b.state(one.TransactionalID, "CompleteCommit")
 	b.Stop(t)
 	b.Restart(t)
 	if !b.finish(b.cluster, one) {

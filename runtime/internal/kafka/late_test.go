@@ -26,6 +26,7 @@ func TestLateEndTxn(t *testing.T) {
 				late.Await(t)
 				b.marked(1)
 				b.must(s.Commit(b.ctx, b.prepare(s, 2, "b")))
+				b.AwaitSettled(t, b.out)
 				b.write(s, 3, "half") // under the id of 1
 				b.state(b.ids[1], "Ongoing")
 				answers, err := late.Release(b.ctx)

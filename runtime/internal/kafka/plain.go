@@ -16,7 +16,7 @@ import (
 )
 
 // limitsLimit is how long to wait for the configuration of topics, which can be done without.
-const limitsLimit = 2 * time.Second
+const limitsLimit = 10 * time.Second
 
 // plainProducer writes records without transactions, all those of one delivery. At a barrier the ones of
 // at_least_once are waited for, those of none are not. It is idempotent: it keeps the order of a

@@ -162,6 +162,7 @@ func TestOvertaken(t *testing.T) {
 		// A fence that aborts moves the epoch twice. So one that meets an open transaction of each id is taken for a start: the safe side.
 		prepared := b.prepare(successor, 4, "d")
 		b.write(successor, 5, "lost")
+		b.state(b.ids[1], "Ongoing")
 		b.fence(b.open())
 		overtaken(successor, true, "both ids are fenced while each has an open transaction")
 		wantKind(t, successor.Commit(b.ctx, prepared), failure.Fenced, "another copy")

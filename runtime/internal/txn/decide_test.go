@@ -126,6 +126,8 @@ func TestListNeedsNoOtherBroker(t *testing.T) {
 	for _, open := range []bool{true, false} {
 		if !open {
 			p.commit()
+			p.stands(1, false, 1)
+			p.AwaitSettled(t, p.cfg.Spec.Name+"-out")
 		}
 		if r := p.list(); (len(r.Held) == 2) != open || open && (r.Held[0].Fate != "open" || r.Held[0].TransactionalID != p.ids()[1]) {
 			t.Errorf("open %t: %+v", open, r)

@@ -107,6 +107,62 @@ func TestSettledMarker(t *testing.T) {
 	}
 }
 
+// The state is looked at before the marker, for what it has to show, and behind it, for what it belongs to. A new state that is begun between the looks is
+// not held against the marker of the one before.
+func TestReadMarker(t *testing.T) {
+	old, fresh := checkpoint.ID{1}, checkpoint.ID{2}
+	confirmed := func(id checkpoint.ID, n int64) *state.View {
+		return &state.View{Newest: &checkpoint.Checkpoint{Incarnation: id, Number: n}, Confirmed: true}
+	}
+	prepared := func(id checkpoint.ID, n int64) *state.View {
+		v := &state.View{Newest: &checkpoint.Checkpoint{Incarnation: id, Number: n}}
+		if n > 0 {
+			v.Before = &checkpoint.Checkpoint{Incarnation: id, Number: n - 1}
+		}
+		return v
+	}
+	marker := func(id checkpoint.ID, n int64) *checkpoint.Marker {
+		return &checkpoint.Marker{Incarnation: id, Checkpoint: n}
+	}
+	for _, c := range []struct {
+		name    string
+		views   []*state.View // by the looks
+		markers []*checkpoint.Marker
+		proven  int64
+		checked int64 // number of the marker
+	}{
+		{"at rest", []*state.View{confirmed(old, 7), confirmed(old, 7)}, []*checkpoint.Marker{marker(old, 6), marker(old, 7)}, 7, 7},
+		{"a commit between the looks", []*state.View{confirmed(old, 6), confirmed(old, 7)}, []*checkpoint.Marker{marker(old, 6)}, 6, 6},
+		{"prepared", []*state.View{prepared(old, 7), prepared(old, 7)}, []*checkpoint.Marker{marker(old, 5), marker(old, 6)}, 6, 6},
+		{"a first start", []*state.View{prepared(old, 0), confirmed(old, 0)}, []*checkpoint.Marker{nil, marker(old, 0)}, -1, 0},
+		{"a new state", []*state.View{confirmed(old, 700), confirmed(fresh, 3), confirmed(fresh, 4)}, []*checkpoint.Marker{marker(old, 700), marker(fresh, 2), marker(fresh, 3)}, 3, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := &auditor{}
+				views, markers := c.views[1:], c.markers
+				read := func(context.Context, string) (*checkpoint.Marker, error) {
+					m := markers[0]
+					markers = markers[1:]
+					return m, nil
+				}
+				look := func() (*state.View, error) {
+					v := views[0]
+					views = views[1:]
+					return v, nil
+				}
+				view, err := a.readMarker(t.Context(), c.views[0], read, look)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if last := c.views[len(c.views)-1]; view != last || len(markers) > 0 || a.proven != c.proven || a.marker.Checkpoint != c.checked {
+					t.Errorf("state of checkpoint %d, marker %+v, proven %d, %d markers not read", view.Newest.Number, a.marker, a.proven, len(markers))
+				}
+			})
+		})
+	}
+}
+
 // The report is as bad as the worst of its parts.
 func TestVerdict(t *testing.T) {
 	for _, c := range []struct {

@@ -283,7 +283,8 @@ func (o *output) begin(starts []start, forgotten, first, last int64) {
 	o.sink.Since, o.sink.From, o.sink.Written = kept[0].checkpoint, kept[0].Next, o.Records-kept[0].Records
 }
 
-// alike makes all partitions begin at the checkpoint that was asked for.
+// alike makes all partitions begin at the checkpoint that was asked for. One to which nothing was written behind an earlier place can begin at any
+// checkpoint behind that.
 func (a *auditor) alike(outs []*output) {
 	since := a.Settings.Since
 	if a.Settings.SinceKept {
@@ -295,8 +296,12 @@ func (a *auditor) alike(outs []*output) {
 	}
 	for _, o := range outs {
 		i := slices.IndexFunc(o.parts, func(p part) bool { return p.after >= since })
+		if n := len(o.parts); i < 0 && n > 0 && o.parts[n-1].want.Records == 0 && since < a.cp.Number {
+			i = n - 1
+			o.parts[i].after = since
+		}
 		switch {
-		case i > 0:
+		case i >= 0:
 			for _, p := range o.parts[:i] {
 				o.sink.Written -= p.want.Records
 			}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eoc-lang/eoc/internal/faultproxy"
 	"github.com/eoc-lang/eoc/internal/kafkatest"
 	rt "github.com/eoc-lang/eoc/runtime"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
@@ -282,7 +283,7 @@ func TestRetention(t *testing.T) {
 	b.run(16, nil)
 	b.feed(20)
 	b.run(32, nil)
-	// The account has a milestone of its first checkpoint; when the topic has all behind it, that is where comparing begins.
+	// The account has a milestone of its first checkpoint with records; when the topic has all behind it, that is where comparing begins.
 	b.DeleteRecords(t, "out", 0, 1)
 	b.expect(b.verify(), verify.Unknown, "the topic does not keep what was written before", "--since kept")
 	b.expect(b.verify(kept), verify.Holds, "are there")
@@ -297,7 +298,7 @@ func TestRetention(t *testing.T) {
 	b.expect(b.verify(), verify.Unknown, "was deleted and made again")
 }
 
-// firstMilestone is the offset behind the last record of the first checkpoint.
+// firstMilestone is the offset behind the last record of the first checkpoint with records.
 func (b *bed) firstMilestone(partition int) int64 {
 	b.t.Helper()
 	v, err := state.Look(b.dir)
@@ -305,6 +306,41 @@ func (b *bed) firstMilestone(partition int) int64 {
 		b.t.Fatal(err)
 	}
 	return v.Newest.Account.Milestones[0].Tallies[partition].Next
+}
+
+// A marker that has gone back is found. One that is late is waited for.
+func TestMarkerGoesBack(t *testing.T) {
+	b := newBed(t)
+	b.feed(20)
+	b.run(16, nil)
+	older := b.KeepGroup(t, "eo-copies")
+	b.feed(20)
+	b.run(32, nil)
+	newest := b.KeepGroup(t, "eo-copies")
+	if err := older(); err != nil {
+		t.Fatal(err)
+	}
+	r := b.verify()
+	b.expect(r, verify.Differs)
+	if text := r.Checks[0].Text; !strings.Contains(text, "although checkpoint") {
+		t.Errorf("%+v", r.Checks)
+	}
+	proxy := faultproxy.Start(t, b.Addr)
+	const offsetFetch faultproxy.Key = 9
+	looks := proxy.Arm(faultproxy.Fault{Key: offsetFetch, Nth: 2})
+	put := make(chan error, 1)
+	go func() {
+		<-looks.Done
+		put <- newest()
+	}()
+	r = b.verify(func(s *settings.Settings) { s.Brokers = []string{proxy.Addr()} })
+	if err := <-put; err != nil {
+		t.Fatal(err)
+	}
+	b.expect(r, verify.Holds)
+	if text := r.Checks[0].Text; !strings.Contains(text, "as the state has it") {
+		t.Errorf("%+v", r.Checks)
+	}
 }
 
 // A topic that has got another partition while the pipeline rested has what the pipeline writes there from then on; one that got it while it ran, too.

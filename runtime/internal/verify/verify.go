@@ -126,13 +126,8 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 			return nil, unreachable(err)
 		}
 		defer a.cluster.Close()
-		// The marker is read before the state: a checkpoint is on disk before its transaction is committed, so the state is not older.
-		a.proven = proven(view)
-		if a.marker, err = a.settledMarker(ctx, view.Newest, a.cluster.LastMarker); err != nil {
+		if view, err = a.readMarker(ctx, view, a.cluster.LastMarker, a.look); err != nil {
 			return nil, unreachable(err)
-		}
-		if view, err = a.look(); err != nil {
-			return nil, err
 		}
 	}
 	a.view = view
@@ -176,6 +171,25 @@ func (a *auditor) look() (*state.View, error) {
 	return view, view.Fits(dir, a.State)
 }
 
+// markerReader reads the marker of a group as it is now, see kafka.Cluster.LastMarker.
+type markerReader func(ctx context.Context, group string) (*checkpoint.Marker, error)
+
+// readMarker reads the marker, and the state once more. The marker comes before the state: a checkpoint is on disk before its transaction is committed, so
+// the state is not older. If a new state was begun between the looks, the marker belongs to the one before or was waited for in vain, and it is read again.
+func (a *auditor) readMarker(ctx context.Context, view *state.View, read markerReader, look func() (*state.View, error)) (*state.View, error) {
+	for {
+		before := view.Newest
+		a.proven = proven(view)
+		var err error
+		if a.marker, err = a.settledMarker(ctx, before, read); err != nil {
+			return nil, err
+		}
+		if view, err = look(); err != nil || view.Newest.Incarnation == before.Incarnation {
+			return view, err
+		}
+	}
+}
+
 // proven is the newest checkpoint of a state that its program has found to be committed.
 func proven(v *state.View) int64 {
 	switch {
@@ -188,8 +202,9 @@ func proven(v *state.View) int64 {
 }
 
 // settledMarker reads the marker of the state's group, and gives that of the proven checkpoint time to show: a broker writes the offsets of a
-// transaction behind its answer to the commit. It does not wait for a transaction that is open.
-func (a *auditor) settledMarker(ctx context.Context, n *checkpoint.Checkpoint, read func(ctx context.Context, group string) (*checkpoint.Marker, error)) (*checkpoint.Marker, error) {
+// transaction behind its answer to the commit. It waits for no other transaction, but for the first marker of a pipeline, which is
+// that of checkpoint 0: a start may be about to write it.
+func (a *auditor) settledMarker(ctx context.Context, n *checkpoint.Checkpoint, read markerReader) (*checkpoint.Marker, error) {
 	for began := time.Now(); ; {
 		m, err := read(ctx, n.Group)
 		if err != nil || m != nil && m.Incarnation == n.Incarnation && m.Checkpoint >= a.proven || time.Since(began) > settleLimit {
