@@ -30,7 +30,6 @@ func TestBrokerRestarts(t *testing.T) {
 		next()
 		r.awaitMore(t, alive, 50)
 		r.feeder.pause()
-		r.awaitInput(t, alive)
 		r.quiet(t)
 		broker.Stop(t)
 		broker.Restart(t)

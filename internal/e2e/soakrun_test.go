@@ -227,8 +227,7 @@ func (s *soaker) hurry(t testing.TB, f fault) {
 // restart stops the broker in order when no transaction is under way (see TestBrokerRestarts), and starts it again.
 func (s *soaker) restart(t testing.TB) {
 	s.feeder.pause()
-	s.awaitInput(t, s.alive)
-	s.quiet(t)
+	s.quiet(t) // not all need be read: a partition that has run ahead waits for the others
 	s.broker.Stop(t)
 	s.broker.Restart(t)
 	s.feeder.phase(soakRecords)
