@@ -94,28 +94,46 @@ func (p *Proxy) Arm(f Fault) *Armed {
 func (p *Proxy) take(r *Request) *Armed {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, a := range p.armed {
-		if a.Key != Any && a.Key != r.Key || a.Conn != 0 && a.Conn != r.Conn || a.When != nil && !a.When(r) {
+	for _, a := range p.armed {
+		if a.taken == a.Count || a.Key != Any && a.Key != r.Key || a.Conn != 0 && a.Conn != r.Conn || a.When != nil && !a.When(r) {
 			continue
 		}
 		if a.seen++; a.seen < a.Nth {
 			continue
 		}
-		if a.taken++; a.taken == a.Count {
-			p.armed = slices.Delete(p.armed, i, i+1)
-		}
+		a.taken++
 		return a
 	}
 	return nil
 }
 
 // note counts a request to which the fault was done.
-func (a *Armed) note(r *Request) {
+func (x *exchange) note() {
+	a := x.fault
 	a.proxy.mu.Lock()
 	defer a.proxy.mu.Unlock()
-	a.conns = append(a.conns, r.Conn)
+	if x.counted {
+		return // it was given back
+	}
+	x.counted = true
+	a.conns = append(a.conns, x.request.Conn)
 	if a.met++; a.met == a.Count {
 		close(a.done)
+	}
+}
+
+// giveBack leaves a fault to the next request it is for, if the connection of this one broke before it was done: a client that was killed may leave requests behind.
+func (x *exchange) giveBack() {
+	a := x.fault
+	if a == nil {
+		return
+	}
+	a.proxy.mu.Lock()
+	defer a.proxy.mu.Unlock()
+	if !x.counted {
+		x.counted = true
+		a.taken--
+		a.kept = slices.DeleteFunc(a.kept, func(r *Request) bool { return r == x.request })
 	}
 }
 

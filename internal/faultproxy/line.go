@@ -25,6 +25,7 @@ type line struct {
 type exchange struct {
 	request *Request
 	fault   *Armed // of the request; nil: none
+	counted bool   // the fault is done, or given back; held by proxy.mu
 	own     bool   // the broker does not get the request
 	answer  []byte // nil: it is not there, and nothing behind it is sent
 }
@@ -36,6 +37,11 @@ func (l *line) run(move func() error) {
 	for move() == nil {
 	}
 	l.once.Do(func() { close(l.broken) })
+	l.mu.Lock()
+	for _, x := range l.waiting {
+		x.giveBack()
+	}
+	l.mu.Unlock()
 	l.proxy.mu.Lock()
 	defer l.proxy.mu.Unlock()
 	for _, c := range []net.Conn{l.client, l.broker} {
@@ -54,24 +60,24 @@ func (l *line) request() error {
 	x := &exchange{request: r, fault: l.proxy.take(r)}
 	switch x.deed() {
 	case Cut:
-		x.fault.note(r)
+		x.note()
 		return errCut
 	case Strand:
 		x.fault.keep(r)
-		x.fault.note(r)
+		x.note()
 		return errCut
 	case Drop:
 		x.own = true
 		l.expect(x)
-		x.fault.note(r)
+		x.note()
 		return nil
 	case Answer:
 		x.own, x.answer = true, r.encode(x.fault.Answer(r))
 		l.expect(x)
-		x.fault.note(r) // whoever has the answer finds it counted
+		x.note() // whoever has the answer finds it counted
 		return l.settle()
 	case Hold:
-		x.fault.note(r)
+		x.note()
 		l.hold(x.fault)
 	case Repeat:
 		x.fault.keep(r)
@@ -138,7 +144,7 @@ func (l *line) answer() error {
 	}
 	switch deed := x.deed(); deed {
 	case Lose, Mute:
-		x.fault.note(x.request)
+		x.note()
 		if deed == Lose {
 			return errCut
 		}
@@ -152,7 +158,7 @@ func (l *line) answer() error {
 	switch x.deed() {
 	case Forge, Repeat, Pass:
 		if x.fault != nil {
-			x.fault.note(x.request) // whoever has the answer finds it counted
+			x.note() // whoever has the answer finds it counted
 		}
 	}
 	return l.settle()
