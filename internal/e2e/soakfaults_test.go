@@ -51,7 +51,9 @@ func (s *soaker) disturb(t testing.TB, f fault) {
 	if f.starts || takes {
 		s.fell(t)
 	}
-	if !f.starts {
+	if f.starts {
+		s.proxy.AwaitAlone(t)
+	} else {
 		s.begin(t, f, env...)
 		s.more(t, f.results)
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 )
 
 // A Proxy stands before the brokers of a cluster.
@@ -67,6 +68,35 @@ func listen(brokers []string) (*Proxy, error) {
 		p.running.Go(func() { p.accept(p.listeners[i], broker) })
 	}
 	return p, nil
+}
+
+// AwaitAlone waits until no connection is left, of which those of a client that was killed are no trouble any more: what it has sent is passed on, and no fault that
+// is armed now meets it.
+func (p *Proxy) AwaitAlone(t testing.TB) {
+	t.Helper()
+	const limit, pause = 3 * time.Minute, 5 * time.Millisecond
+	for _, addr := range p.Addrs { // connections are accepted in order, so those before are, too, when this one breaks
+		conn, err := net.Dial("tcp", addr)
+		if err == nil {
+			err = conn.(*net.TCPConn).CloseWrite()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = conn.Read(make([]byte, 1)) // it ends, and so it has come through
+		_ = conn.Close()
+	}
+	for end := time.Now().Add(limit); p.connections() > 0; time.Sleep(pause) {
+		if time.Now().After(end) {
+			t.Fatalf("%d connections are left after %v", p.connections(), limit)
+		}
+	}
+}
+
+func (p *Proxy) connections() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.conns)
 }
 
 // told is an address as brokers tell it in whatever answer: the host, and behind it the port in four bytes.

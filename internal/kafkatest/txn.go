@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,7 +86,7 @@ func (b *Broker) EndOffsets(t testing.TB, topic string) map[int32]int64 {
 	return ends
 }
 
-// KeepGroup remembers all that a group has committed. putBack commits it again.
+// KeepGroup remembers all that a group has committed, with no commit pending. putBack commits it again.
 func (b *Broker) KeepGroup(t testing.TB, group string) (putBack func() error) {
 	t.Helper()
 	admin := kadm.NewClient(b.client)
@@ -142,17 +144,33 @@ func (b *Broker) AddPartitions(t testing.TB, topic string, partitions int) {
 // TransactionalIDs describes all transactional ids that begin with prefix, each with its state, producer id and epoch.
 func (b *Broker) TransactionalIDs(t testing.TB, prefix string) []string {
 	t.Helper()
-	described, err := kadm.NewClient(b.client).DescribeTransactions(call(t))
+	described, err := b.transactions(t, prefix)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	var out []string
-	for _, d := range described.Sorted() {
-		if len(d.TxnID) >= len(prefix) && d.TxnID[:len(prefix)] == prefix {
-			out = append(out, fmt.Sprintf("%s: %s, producer %d epoch %d", d.TxnID, d.State, d.ProducerID, d.ProducerEpoch))
-		}
+	for _, d := range described {
+		out = append(out, fmt.Sprintf("%s: %s, producer %d epoch %d", d.TxnID, d.State, d.ProducerID, d.ProducerEpoch))
 	}
 	return out
+}
+
+// TransactionsOver says whether there are transactional ids that begin with prefix, and no transaction of theirs is open or about to end. now changes with each that begins or ends.
+func (b *Broker) TransactionsOver(t testing.TB, prefix string) (now string, over bool) {
+	t.Helper()
+	described, err := b.transactions(t, prefix)
+	over = err == nil && len(described) > 0
+	for _, d := range described {
+		now += fmt.Sprintln(d.TxnID, d.State, d.ProducerID, d.ProducerEpoch)
+		over = over && d.Err == nil && slices.Contains([]string{"Empty", "CompleteCommit", "CompleteAbort"}, d.State)
+	}
+	return now, over
+}
+
+func (b *Broker) transactions(t testing.TB, prefix string) ([]kadm.DescribedTransaction, error) {
+	t.Helper()
+	described, err := kadm.NewClient(b.client).DescribeTransactions(call(t))
+	return slices.DeleteFunc(described.Sorted(), func(d kadm.DescribedTransaction) bool { return !strings.HasPrefix(d.TxnID, prefix) }), err
 }
 
 // Txn is a transaction of a test that is open.

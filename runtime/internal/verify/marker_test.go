@@ -124,6 +124,7 @@ func TestReadMarker(t *testing.T) {
 	marker := func(id checkpoint.ID, n int64) *checkpoint.Marker {
 		return &checkpoint.Marker{Incarnation: id, Checkpoint: n}
 	}
+	const looksAtMost = int(settleLimit/settlePause) + 2 // for one that does not come
 	for _, c := range []struct {
 		name    string
 		views   []*state.View // by the looks
@@ -135,6 +136,7 @@ func TestReadMarker(t *testing.T) {
 		{"a commit between the looks", []*state.View{confirmed(old, 6), confirmed(old, 7)}, []*checkpoint.Marker{marker(old, 6)}, 6, 6},
 		{"prepared", []*state.View{prepared(old, 7), prepared(old, 7)}, []*checkpoint.Marker{marker(old, 5), marker(old, 6)}, 6, 6},
 		{"a first start", []*state.View{prepared(old, 0), confirmed(old, 0)}, []*checkpoint.Marker{nil, marker(old, 0)}, -1, 0},
+		{"a first start that is slow", []*state.View{prepared(old, 0), confirmed(old, 0), confirmed(old, 0)}, append(make([]*checkpoint.Marker, looksAtMost), marker(old, 0)), 0, 0},
 		{"a new state", []*state.View{confirmed(old, 700), confirmed(fresh, 3), confirmed(fresh, 4)}, []*checkpoint.Marker{marker(old, 700), marker(fresh, 2), marker(fresh, 3)}, 3, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {

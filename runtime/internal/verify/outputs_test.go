@@ -330,12 +330,20 @@ func TestMarkerGoesBack(t *testing.T) {
 	looks := proxy.Arm(faultproxy.Fault{Key: offsetFetch, Nth: 2})
 	put := make(chan error, 1)
 	go func() {
-		<-looks.Done
-		put <- newest()
+		select {
+		case <-looks.Done:
+			put <- newest()
+		case <-t.Context().Done():
+		}
 	}()
 	r = b.verify(func(s *settings.Settings) { s.Brokers = []string{proxy.Addr()} })
-	if err := <-put; err != nil {
-		t.Fatal(err)
+	select {
+	case err := <-put:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it has not looked at the marker twice")
 	}
 	b.expect(r, verify.Holds)
 	if text := r.Checks[0].Text; !strings.Contains(text, "as the state has it") {

@@ -175,7 +175,8 @@ func (a *auditor) look() (*state.View, error) {
 type markerReader func(ctx context.Context, group string) (*checkpoint.Marker, error)
 
 // readMarker reads the marker, and the state once more. The marker comes before the state: a checkpoint is on disk before its transaction is committed, so
-// the state is not older. If a new state was begun between the looks, the marker belongs to the one before or was waited for in vain, and it is read again.
+// the state is not older. If a new state was begun between the looks, the marker belongs to the one before or was waited for in vain, and it is read again;
+// and so if its first marker was waited for in vain, and is there by now.
 func (a *auditor) readMarker(ctx context.Context, view *state.View, read markerReader, look func() (*state.View, error)) (*state.View, error) {
 	for {
 		before := view.Newest
@@ -184,8 +185,12 @@ func (a *auditor) readMarker(ctx context.Context, view *state.View, read markerR
 		if a.marker, err = a.settledMarker(ctx, before, read); err != nil {
 			return nil, err
 		}
-		if view, err = look(); err != nil || view.Newest.Incarnation == before.Incarnation {
-			return view, err
+		if view, err = look(); err != nil {
+			return nil, err
+		}
+		n, found := view.Newest, a.marker != nil && a.marker.Incarnation == view.Newest.Incarnation
+		if n.Incarnation == before.Incarnation && (found || proven(view) == a.proven) {
+			return view, nil
 		}
 	}
 }
