@@ -16,9 +16,9 @@ check: ## the quick part of test: formatting, vet, staticcheck, known vulnerabil
 
 systems = windows/amd64 darwin/arm64
 
-cross: ## compile eoc and a program for other systems
+cross: ## compile eoc and a program for other systems; nothing runs them, so it need not be fast code
 	@set -e; for s in $(systems); do echo "compiling for $$s"; \
-		GOOS=$${s%/*} GOARCH=$${s#*/} CGO_ENABLED=0 go build -o /dev/null ./cmd/eoc ./golden/orders; done
+		GOOS=$${s%/*} GOARCH=$${s#*/} CGO_ENABLED=0 go build -gcflags='all=-N -l' -o /dev/null ./cmd/eoc ./golden/orders; done
 
 # The race detector is for what runs in programs and in eoc on many goroutines. What compiles runs on one, and so does the model of the protocol; and where tests
 # drive programs as processes, it would make them wait for their own calculations. Of the crash matrix one example is built with it. `make race` has it everywhere.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -29,6 +30,8 @@ const (
 	callLimit   = 2 * time.Minute       // for what the helpers ask of a broker
 	metadataAge = 20 * time.Millisecond // so that a new topic is seen at once
 
+	latestTransactions = 2 // of transaction.version
+
 	startTries = 3 // another process may take a port before the broker does
 )
 
@@ -46,12 +49,12 @@ type Broker struct {
 	Options Options
 	Secure  *Secured // if Options say so
 
-	java, lib string
-	dir       string
-	place     place
-	ports     []func() // give them up
-	process   *process
-	client    *kgo.Client
+	kafka   kafka
+	dir     string
+	place   place
+	ports   []func() // give them up
+	process *process
+	client  *kgo.Client
 }
 
 // Start starts a broker that ends with the test.
@@ -93,14 +96,14 @@ func without(t testing.TB, reason error) {
 // outgoing connections, so that a stopped broker finds them free again.
 func launch(o Options) (*Broker, error) {
 	if o.TransactionVersion == 0 {
-		o.TransactionVersion = 2
+		o.TransactionVersion = latestTransactions
 	}
-	java, lib, err := tools()
+	k, err := installed()
 	if err != nil {
 		return nil, err
 	}
 	for range startTries {
-		b := &Broker{Options: o, java: java, lib: lib, place: place{id: 1, cluster: newClusterID()}}
+		b := &Broker{Options: o, kafka: k, place: place{id: 1, cluster: newClusterID()}}
 		if err = b.reserve(); err == nil {
 			b.place.voters = b.place.voter()
 			err = b.create()
@@ -196,11 +199,12 @@ func (b *Broker) command(class string, args ...string) *exec.Cmd {
 	if heap == "" {
 		heap = "512m"
 	}
-	return exec.Command(b.java, append([]string{
+	flags := []string{
 		"-Xms128m", "-Xmx" + heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 		"-Dlog4j2.configurationFile=" + b.path("log4j2.properties"),
-		"-cp", filepath.Join(b.lib, "*"), class,
-	}, args...)...)
+		"-cp", filepath.Join(b.kafka.lib, "*"),
+	}
+	return exec.Command(b.kafka.java, slices.Concat(flags, b.kafka.flags, []string{class}, args)...)
 }
 
 // seeds are the addresses at which clients begin.

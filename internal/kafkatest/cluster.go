@@ -62,19 +62,19 @@ func launchCluster(o Options) (*Cluster, error) {
 		return nil, errors.New("a cluster has no further listeners")
 	}
 	if o.TransactionVersion == 0 {
-		o.TransactionVersion = 2
+		o.TransactionVersion = latestTransactions
 	}
 	if o.Heap == "" {
 		o.Heap = "256m"
 	}
-	java, lib, err := tools()
+	k, err := installed()
 	if err != nil {
 		return nil, err
 	}
 	for range startTries {
 		c := &Cluster{}
 		for id := 1; id <= nodes; id++ {
-			c.Nodes = append(c.Nodes, &Broker{Options: o, java: java, lib: lib, place: place{id: id, settings: clusterSettings()}})
+			c.Nodes = append(c.Nodes, &Broker{Options: o, kafka: k, place: place{id: id, settings: clusterSettings()}})
 		}
 		if err = c.launch(); err == nil {
 			return c, nil
@@ -165,12 +165,11 @@ func (c *Cluster) SetTransactionVersion(t testing.TB, version int) {
 	t.Helper()
 	const (
 		feature            = "transaction.version"
-		latest             = 2
 		upgrade, downgrade = 1, 2 // of UpgradeType; the second is a downgrade that loses nothing
 		pause              = 50 * time.Millisecond
 	)
 	way := int8(upgrade)
-	if version < latest {
+	if version < latestTransactions {
 		way = downgrade
 	}
 	request, update := kmsg.NewPtrUpdateFeaturesRequest(), kmsg.NewUpdateFeaturesRequestFeatureUpdate()

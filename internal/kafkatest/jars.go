@@ -20,14 +20,25 @@ var pom []byte
 // errMissing is an installation that lacks what a broker needs.
 var errMissing = errors.New(skip.NoKafka)
 
-// tools finds what a broker needs: the java command and a folder with Kafka's jars.
-func tools() (java, lib string, err error) {
-	java, err = exec.LookPath("java")
-	if err != nil {
-		return "", "", fmt.Errorf("%w: java is not installed; install a JDK or JRE, version 17 or later (Debian: openjdk-17-jre-headless)", errMissing)
+// kafka is what a broker needs: the java command, a folder with Kafka's jars, and further flags for java.
+type kafka struct {
+	java, lib string
+	flags     []string
+}
+
+// installed finds it.
+func installed() (k kafka, err error) {
+	if k.java, err = exec.LookPath("java"); err != nil {
+		return k, fmt.Errorf("%w: java is not installed; install a JDK or JRE, version 17 or later (Debian: openjdk-17-jre-headless)", errMissing)
 	}
-	lib, err = jars()
-	return java, lib, err
+	if k.lib, err = jars(); err != nil {
+		return k, err
+	}
+	classes, err := k.archive()
+	if classes != "" {
+		k.flags = []string{"-XX:SharedArchiveFile=" + classes}
+	}
+	return k, err
 }
 
 // jars returns a folder with the jars of Kafka. The first call on a machine fetches them with
