@@ -87,7 +87,7 @@ func (c *checker) unused() {
 		case *syntax.Sink:
 			if s := c.sinks[d.Name.String()]; s != nil && s.node == d.Node && !s.fed && !c.straySink && !loose && !targets()[s.out.Name] {
 				c.report(diag.New("unused-sink", c.span(s.out.Place), "no stream writes to `%s`", s.out.Name).
-					WithHelp("write to it, `to %s`, or take it out", s.out.Name))
+					WithHelp("write to it, `to %[1]s`, or `late to %[1]s` at a window, or take it out", s.out.Name))
 			}
 		}
 	}

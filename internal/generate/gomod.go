@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -43,7 +44,10 @@ func Advice(dir, version string) (string, error) {
 	if have != local && inWorkspace(root) {
 		return "", nil
 	}
-	get, err := getCommand(root, want)
+	get, err := goCommand(root, "get "+modulePath+"@"+want)
+	if err == nil && have == "" && replaced(mod) { // there may be no version to get, and tidy takes what the generated code imports
+		get, err = goCommand(root, "mod tidy")
+	}
 	switch {
 	case err != nil:
 		return "", err
@@ -58,6 +62,11 @@ func Advice(dir, version string) (string, error) {
 
 // local is the version of a module that stands in a folder of this machine: whoever put it there knows which it is.
 const local = "local"
+
+// replaced says whether mod takes eoc, whatever its version, from elsewhere.
+func replaced(mod *modfile.File) bool {
+	return slices.ContainsFunc(mod.Replace, func(r *modfile.Replace) bool { return r.Old.Path == modulePath && r.Old.Version == "" })
+}
 
 // requirement is the version of eoc that a build takes, by what mod alone says; "" if it takes none.
 func requirement(mod *modfile.File) string {
@@ -139,17 +148,16 @@ func rootWith(name, dir string) (string, error) {
 	}
 }
 
-// getCommand gets eoc for the module in root, as it has to be written here.
-func getCommand(root, version string) (string, error) {
+// goCommand is a command for the module in root, as it has to be written here.
+func goCommand(root, what string) (string, error) {
 	here, err := moduleRoot(".")
 	if err != nil {
 		return "", err
 	}
-	command := "go get " + modulePath + "@" + version
 	if here != root {
-		command = "go -C " + quoted(shortest(root)) + strings.TrimPrefix(command, "go")
+		return "go -C " + quoted(shortest(root)) + " " + what, nil
 	}
-	return command, nil
+	return "go " + what, nil
 }
 
 // quoted is a path as a shell takes it.

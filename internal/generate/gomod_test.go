@@ -16,7 +16,7 @@ func TestAdvice(t *testing.T) {
 		"missing":            {"module m\n", "v1.2.0", missing + "v1.2.0`"},
 		"missing, checkout":  {"module m\n", "(devel)", missing + "latest`"},
 		"missing, changed":   {"module m\n", "v1.2.0+dirty", missing + "latest`"},
-		"replaced in vain":   {"module m\n\nreplace github.com/eoc-lang/eoc => ../eoc\n", "v1.2.0", missing + "v1.2.0`"},
+		"replaced alone":     {"module m\n\nreplace github.com/eoc-lang/eoc => ../eoc\n", "v1.2.0", "go.mod does not require github.com/eoc-lang/eoc, which the generated code imports; run `go mod tidy`"},
 		"same":               {require, "v1.1.0", ""},
 		"other":              {require, "v1.2.0", other},
 		"unknown":            {require, "(unknown)", ""},
