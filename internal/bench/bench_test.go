@@ -224,8 +224,8 @@ func (d *bed) latency(b *testing.B) {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
 	n := 0
-	for now := range tick.C {
-		passed := now.Sub(began)
+	for at := range tick.C {
+		passed := at.Sub(began)
 		if passed > time.Duration(*seconds)*time.Second {
 			break
 		}

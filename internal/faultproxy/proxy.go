@@ -70,8 +70,8 @@ func listen(brokers []string) (*Proxy, error) {
 	return p, nil
 }
 
-// AwaitAlone waits until no connection is left, of which those of a client that was killed are no trouble any more: what it has sent is passed on, and no fault that
-// is armed now meets it.
+// AwaitAlone waits until no connection is left, also none of a client that was killed: what that has sent is passed on, and meets no fault that is
+// armed from now on.
 func (p *Proxy) AwaitAlone(t testing.TB) {
 	t.Helper()
 	const limit, pause = 3 * time.Minute, 5 * time.Millisecond

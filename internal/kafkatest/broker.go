@@ -104,11 +104,7 @@ func launch(o Options) (*Broker, error) {
 	}
 	for range startTries {
 		b := &Broker{Options: o, kafka: k, place: place{id: 1, cluster: newClusterID()}}
-		if err = b.reserve(); err == nil {
-			b.place.voters = b.place.voter()
-			err = b.create()
-		}
-		if err == nil {
+		if err = b.prepare(); err == nil {
 			err = b.start()
 		}
 		if err == nil {
@@ -123,6 +119,15 @@ func launch(o Options) (*Broker, error) {
 		b.discard()
 	}
 	return nil, err
+}
+
+// prepare makes all that a broker of its own needs to start.
+func (b *Broker) prepare() error {
+	if err := b.reserve(); err != nil {
+		return err
+	}
+	b.place.voters = b.place.voter()
+	return b.create()
 }
 
 // reserve makes the broker's folder and chooses its ports.

@@ -46,14 +46,9 @@ func (k kafka) write(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil // somebody else has
 	}
-	b := &Broker{kafka: k, place: place{id: 1, cluster: newClusterID()}}
-	b.Options.TransactionVersion = latestTransactions
+	b := &Broker{Options: Options{TransactionVersion: latestTransactions}, kafka: k, place: place{id: 1, cluster: newClusterID()}}
 	defer b.discard()
-	if err := b.reserve(); err != nil {
-		return err
-	}
-	b.place.voters = b.place.voter()
-	if err := b.create(); err != nil {
+	if err := b.prepare(); err != nil {
 		return err
 	}
 	written := b.path("classes.jsa")
