@@ -355,7 +355,11 @@ func (s scope) call(e *syntax.Call) operand {
 		s.c.report(diag.New("aggregate-place", s.c.at(e.Node), "`%s` is an aggregate: it stands in `aggregate`, behind a window", fun.Name).
 			WithLabel("`aggregate name = %s`", s.c.file.Line(e.Node)))
 	case slices.Contains(functions, fun.Name):
-		s.c.notYet(e.Node, "the function `"+fun.Name+"`")
+		d := diag.New("not-yet", s.c.at(e.Node), "the function `%s` is not in this version of eoc yet", fun.Name)
+		if fun.Name == "round" {
+			d = d.WithHelp("`decimal(x, 38, 2)` rounds to two digits, half-even")
+		}
+		s.c.report(d)
 	default:
 		d := diag.New("unknown-function", s.c.at(fun.Node), "`%s` is not a function", fun.Name)
 		if here := functionHabits[strings.ToLower(fun.Name)]; here != "" {

@@ -44,6 +44,7 @@ func (c *checker) recordType(d *syntax.Type) shape {
 		field := ir.Field{Name: f.Name.String(), Type: t}
 		if f.Default != nil && t.Kind != 0 {
 			field.Default = c.defaultValue(f, t)
+			field.Type.Null = false // that it has both is reported, and what would follow from it says no more
 		}
 		c.addField(&row, field, f.Name.Node, "a type has each field once")
 	}
@@ -176,6 +177,10 @@ func (c *checker) defaultValue(f *syntax.Field, t ir.Type) *ir.Const {
 		return nil
 	}
 	o := scope{c: c}.check(f.Default)
+	if o.null {
+		c.report(diag.New("bad-default", c.at(n), "no default is null").WithHelp("that `%s` may be null, and is when it is missing, is written with a `?` behind its type", f.Name))
+		return nil
+	}
 	if k, ok := o.x.(*ir.Const); ok && k.T.Kind == ir.Timestamp && t.Kind == ir.Timestamp {
 		return &ir.Const{Value: k.Value, T: t} // the unit is about reading and writing only
 	}

@@ -64,11 +64,21 @@ func Adapt(g *planner.Graph) {
 }
 
 // StopError says that the pipeline stops at a record of the data, as on_error fail or on_null fail wants it.
-type StopError struct{ Refusal reference.Refusal }
+type StopError struct {
+	Place   string // of the record, a file with its line; "": it is a result
+	Refusal reference.Refusal
+}
 
 func (e StopError) Error() string {
-	return fmt.Sprintf("a record of the data stops the pipeline, as `fail` wants it, which is what a source has that says nothing: %v.\n"+
-		"Correct the data, or give the source on_error skip or dlq(\"topic\")", e.Refusal)
+	what, wanted := "a result", "`on_error fail` wants it, which is what a source has that says nothing"
+	if e.Place != "" {
+		what = e.Place + ": this record"
+	}
+	instead := "give the source on_error skip or dlq(\"topic\")"
+	if e.Refusal.Class == reference.NullValue {
+		wanted, instead = "`on_null fail` wants it", "give the source on_null skip"
+	}
+	return fmt.Sprintf("%s stops the pipeline, as %s: %s: %s.\nCorrect the data, or %s", what, wanted, e.Refusal.Operator, e.Refusal.Reason, instead)
 }
 
 // mostFailures is after how many failures a test ends: more say no more.
@@ -132,7 +142,7 @@ func (t *test) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if t.want = reference.Run(t.Graph, t.sample.input); len(t.want.Failures) > 0 {
-		return StopError{t.want.Failures[0]}
+		return StopError{t.sample.place(t.want.Failures[0]), t.want.Failures[0]}
 	}
 	if len(t.want.DeadLetters) == 0 && !slices.ContainsFunc(t.Graph.Nodes, func(n *planner.Node) bool { return len(t.want.Sinks[n.ID]) > 0 }) {
 		return fmt.Errorf("%s: this data leads to no result, late record or dead letter, so there is nothing that could be lost or doubled%s; add records that do",

@@ -365,8 +365,16 @@ func TestInterrupt(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	o := options(t, "clicks", strings.Replace(example(t, "clicks"), "on_error dlq(\"clicks.dlq\")", "on_error fail", 1))
 	var stop StopError
-	if _, err := Run(t.Context(), o); !errors.As(err, &stop) || !strings.Contains(err.Error(), "clicks/") || !strings.Contains(err.Error(), "on_error skip") {
+	if _, err := Run(t.Context(), o); !errors.As(err, &stop) || !strings.Contains(err.Error(), "clicks.jsonl:") || !strings.Contains(err.Error(), "on_error skip") {
 		t.Errorf("a record that stops the pipeline: %v", err)
+	}
+	o = options(t, "clicks", strings.Replace(example(t, "clicks"), "on_error dlq(\"clicks.dlq\")", "on_error skip\n  on_null fail", 1))
+	o.Data = t.TempDir()
+	if err := os.WriteFile(filepath.Join(o.Data, "clicks.jsonl"), []byte("{}\n\nnull\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), o); !errors.As(err, &stop) || !strings.Contains(err.Error(), "clicks.jsonl:3: this record") || !strings.Contains(err.Error(), "on_null skip") {
+		t.Errorf("a record without value that stops the pipeline: %v", err)
 	}
 	folder := func(text string) string {
 		dir := t.TempDir()

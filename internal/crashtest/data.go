@@ -51,6 +51,7 @@ type sample struct {
 // feed is what one topic gets.
 type feed struct {
 	topic      string
+	path       string // of its data
 	partitions [][]devkafka.Record
 	cuts       [][]int // where the pieces of each partition end
 }
@@ -83,7 +84,9 @@ func readSample(ctx context.Context, o Options, topics []dev.Topic, now time.Tim
 	rng := rand.New(rand.NewPCG(o.Seed, 1))
 	for _, t := range topics {
 		if t.Input {
-			s.feeds = append(s.feeds, deal(t.Name, slices.Repeat(lines[t.Name], s.rounds), int(o.Partitions), rng))
+			f := deal(t.Name, slices.Repeat(lines[t.Name], s.rounds), int(o.Partitions), rng)
+			f.path = dev.DataFile(o.Data, t.Name)
+			s.feeds = append(s.feeds, f)
 		}
 	}
 	s.pause = min(longestPause, longestPace/time.Duration(s.pieces()))
@@ -207,6 +210,16 @@ func (f feed) refer() [][]reference.Record {
 		}
 	}
 	return out
+}
+
+// place is the line of a record that was refused; "" if that is a result.
+func (s *sample) place(r reference.Refusal) string {
+	for _, f := range s.feeds {
+		if s.written(f.topic) == r.Topic {
+			return fmt.Sprintf("%s:%d", f.path, f.partitions[r.Partition][r.Offset].Line)
+		}
+	}
+	return ""
 }
 
 // written is the topic of the .eo file that stands for a topic on the broker.

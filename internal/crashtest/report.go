@@ -149,7 +149,7 @@ func (r *Report) Write(w io.Writer, paint func(text string, good bool) string) e
 func (r *Report) writeData(b *strings.Builder) {
 	fed := ""
 	if r.Rounds > 1 {
-		fed = fmt.Sprintf(", fed %s,", times(r.Rounds))
+		fed = fmt.Sprintf(", fed %s to last for some checkpoints,", times(r.Rounds))
 	}
 	var outputs []string
 	for _, o := range r.Outputs {
@@ -204,7 +204,7 @@ func (r *Report) writePoints(b *strings.Builder) {
 	}
 	slices.Sort(short)
 	if short = slices.Compact(short); len(short) > 0 {
-		fmt.Fprintf(b, "the program had read everything before it came to %s; more data makes it last longer\n", strings.Join(short, ", "))
+		fmt.Fprintf(b, "not hit, as the program had read everything before: %s; more data makes it last longer\n", strings.Join(short, ", "))
 	}
 }
 

@@ -119,6 +119,8 @@ func TestEdits(t *testing.T) {
 	if strings.Contains(r.err.String(), "--fresh") || strings.Count(r.err.String(), "going on with the edited") != 1 {
 		t.Errorf("of an edit that is refused is said\n%s", r.err)
 	}
+	r.say(t, `orders {"user":"u0","cents":1,"at":0}`) // 1970: it changes no window that is open
+	r.err.wait(t, r, 1, `^the record is in topic orders, and waits there: the program does not run$`)
 	r.save(t, renamed)
 	r.err.wait(t, r, 1, `^going on with the edited shop.eo`)
 	r.out.wait(t, r, 20, `^result\ttotals\tu\d\t.*"amount":`)

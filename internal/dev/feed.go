@@ -139,7 +139,7 @@ func (l *life) send(ctx context.Context, topic string, records iter.Seq2[devkafk
 		if batch = append(batch, r); len(batch) < pace.batch {
 			continue
 		}
-		if err := l.client.Send(ctx, topic, batch); err != nil {
+		if err := l.places.send(ctx, l.client, topic, batch); err != nil {
 			return n, err
 		}
 		n, batch = n+len(batch), batch[:0]
@@ -148,7 +148,7 @@ func (l *life) send(ctx context.Context, topic string, records iter.Seq2[devkafk
 		}
 	}
 	if len(batch) > 0 {
-		err = l.client.Send(ctx, topic, batch)
+		err = l.places.send(ctx, l.client, topic, batch)
 		n += len(batch)
 	}
 	return n, err

@@ -32,6 +32,7 @@ type life struct {
 	watcher *devkafka.Watcher
 	topics  topics
 	program Program // that runs, or ran last
+	places  *places
 
 	process  *process     // nil: none runs
 	fed      <-chan error // says when the data has been fed; then nil
@@ -46,7 +47,7 @@ type life struct {
 
 // begin starts everything. What it returns is to be ended, also with an error.
 func (d *dev) begin(ctx context.Context) (*life, error) {
-	l := &life{dev: d, failed: make(chan error, 1), pause: func() {}, cancel: func() {}}
+	l := &life{dev: d, places: newPlaces(d.Data), failed: make(chan error, 1), pause: func() {}, cancel: func() {}}
 	ctx, cancel := context.WithTimeout(ctx, brokerLimit)
 	defer cancel()
 	var err error
@@ -68,7 +69,7 @@ func (d *dev) begin(ctx context.Context) (*life, error) {
 	if l.watcher, err = devkafka.Watch(l.broker.Addr, l.topics.outputs()...); err != nil {
 		return l, err
 	}
-	d.screen.begin(l.topics)
+	d.screen.begin(l.topics, l.places)
 	d.screen.say("%s runs with an embedded broker at %s, for trying only: topics are in memory, and gone at the end", filepath.Base(d.File), l.broker.Addr)
 	l.program = d.program
 	if !d.UntilEnd {

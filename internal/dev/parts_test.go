@@ -101,7 +101,7 @@ func TestScreen(t *testing.T) {
 	} {
 		var out, said bytes.Buffer
 		s := newScreen(Options{Out: &out, Err: &said, Columns: c.columns, Colour: c.colour})
-		s.begin(list)
+		s.begin(list, newPlaces(""))
 		s.results(records)
 		if out.String() != c.want {
 			t.Errorf("%s: got\n%q\nwant\n%q", c.name, out.String(), c.want)
@@ -110,6 +110,30 @@ func TestScreen(t *testing.T) {
 		if got := strings.ReplaceAll(said.String(), clear, ""); got != "1 result in totals\n1 dead letter in bad\nwhat became of all records, by operator:\n  orders  read 2\n" {
 			t.Errorf("%s: said %q", c.name, got)
 		}
+	}
+}
+
+// Records are named by their lines, those that others have written between them are not.
+func TestPlaces(t *testing.T) {
+	p := newPlaces("data")
+	p.note(partition{"a.b", 2}, 1, 7)
+	p.note(partition{"a.b", 2}, 2, fromInput)
+	for at, want := range map[[3]string]string{
+		{"a.b", "2", "1"}: DataFile("data", "a.b") + ":7",
+		{"a.b", "2", "2"}: "standard input",
+		{"a.b", "2", "0"}: "",
+		{"a.b", "2", "3"}: "",
+		{"a.b", "0", "1"}: "",
+		{"b", "2", "1"}:   "",
+		{"a.b", "", "x"}:  "",
+	} {
+		if got := p.of(at[0], at[1], at[2]); got != want {
+			t.Errorf("%v is %q, want %q", at, got, want)
+		}
+	}
+	got := p.addTo("record of topic a.b, partition 2, offset 2: no JSON; topic a.b, partition 2, offset 99999999999999999999")
+	if want := "record of topic a.b, partition 2, offset 2 (standard input): no JSON; topic a.b, partition 2, offset 99999999999999999999"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

@@ -98,7 +98,7 @@ func (p *process) read(r io.Reader, page, running string, s *screen) {
 		}
 		switch entry["level"] {
 		case "WARN", "ERROR":
-			s.say("%s", warning(entry))
+			s.say("%s", s.places.addTo(warning(entry)))
 			continue
 		}
 		if address, ok := entry["http"].(string); ok {
@@ -160,8 +160,13 @@ func warning(entry map[string]any) string {
 	return text
 }
 
-// inDev leaves out where a state that does not fit lies and what to do about it in earnest: here advice says that.
+// inDev leaves out where a state that does not fit lies, how to look at a record in a topic, and what to do about it in earnest: here advice
+// says that, and the broker may be gone.
 func inDev(entry map[string]any, cause string) string {
+	if entry["code"] == float64(codeBadRecord) {
+		cause, _, _ = strings.Cut(cause, "; look at it with `")
+		return cause
+	}
 	if entry["code"] != float64(codeState) {
 		return cause
 	}

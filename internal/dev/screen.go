@@ -32,17 +32,18 @@ type screen struct {
 	role            map[string]role
 	width           int            // of topics
 	count           map[string]int // of records shown, by topic
-	broken          bool           // out takes nothing any more
+	places          *places
+	broken          bool // out takes nothing any more
 }
 
 func newScreen(o Options) *screen {
-	return &screen{out: o.Out, err: o.Err, columns: o.Columns, colour: o.Colour}
+	return &screen{out: o.Out, err: o.Err, columns: o.Columns, colour: o.Colour, places: newPlaces(o.Data)}
 }
 
-// begin begins to count, for a life with these topics.
-func (s *screen) begin(list topics) {
+// begin begins to count, for a life with these topics and records.
+func (s *screen) begin(list topics, from *places) {
 	s.mu.Lock()
-	s.role, s.count, s.width = map[string]role{}, map[string]int{}, 0
+	s.role, s.count, s.width, s.places = map[string]role{}, map[string]int{}, 0, from
 	s.mu.Unlock()
 	s.roles(list)
 }
@@ -92,7 +93,7 @@ func (s *screen) results(records []devkafka.Record) error {
 		}
 		kind, value, reason := s.role[r.Topic], printable(r.Value), ""
 		if kind == refused {
-			reason = reasonOf(r)
+			reason = s.reasonOf(r)
 		}
 		if s.columns {
 			print(clear + s.row(kind, r.Topic, key, value, reason))
@@ -127,7 +128,7 @@ func (s *screen) row(kind role, topic, key, value, reason string) string {
 }
 
 // reasonOf is why a record is a dead letter, and where it stood.
-func reasonOf(r devkafka.Record) string {
+func (s *screen) reasonOf(r devkafka.Record) string {
 	headers := map[string]string{}
 	for _, h := range r.Headers {
 		headers[h.Key] = string(h.Value)
@@ -135,6 +136,9 @@ func reasonOf(r devkafka.Record) string {
 	text := fmt.Sprintf("%s; in %s", headers["eo.reason"], headers["eo.operator"])
 	if topic := headers["eo.topic"]; topic != "" {
 		text += fmt.Sprintf(", %s/%s offset %s", topic, headers["eo.partition"], headers["eo.offset"])
+		if place := s.places.of(topic, headers["eo.partition"], headers["eo.offset"]); place != "" {
+			text += fmt.Sprintf(" (%s)", place)
+		}
 	}
 	return printable([]byte(text))
 }

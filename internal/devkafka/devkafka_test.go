@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -147,6 +148,15 @@ func TestRecordsFromLines(t *testing.T) {
 				t.Errorf("%s gives %+v (%v)", line, got, err)
 			}
 		}
+	}
+	lines := map[int]string{}
+	for got, err := range (Rule{Key: "k"}).Records(strings.NewReader("\nnull\r\n\n\"null\"\n")) {
+		if lines[got.Line] = string(got.Value); err != nil || got.Key != nil || (got.Value == nil) != (got.Line == 2) {
+			t.Errorf("line %d gives %+v (%v)", got.Line, got, err)
+		}
+	}
+	if want := map[int]string{2: "", 4: `"null"`}; !maps.Equal(lines, want) {
+		t.Errorf("got lines %v, want %v", lines, want)
 	}
 }
 

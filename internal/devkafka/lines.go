@@ -90,7 +90,8 @@ func readLine(in *bufio.Reader) (line []byte, size int, err error) {
 }
 
 // Rule says how a line of JSON becomes a record, whose value it is. A line that is not an object, or lacks
-// the fields, becomes a record without key, of now: bad input is what dead letters are tried with.
+// the fields, becomes a record without key, of now: bad input is what dead letters are tried with. The line null, which is no object
+// either, becomes a record without a value.
 type Rule struct {
 	Key  string        // field that gives the key: a string its text, another value its JSON; "": no key
 	Time string        // field that gives the time: RFC 3339 text, or a number that counts Units since 1970; the nearest that Kafka has; "": now
@@ -110,6 +111,7 @@ func (rule Rule) Records(r io.Reader) iter.Seq2[Record, error] {
 					continue
 				}
 				record = rule.Record(line)
+				record.Line = number
 				if n := record.Size(); n > MostBytes {
 					err = LongError{Line: number, Bytes: n}
 				}
@@ -186,6 +188,9 @@ func (rule Rule) read(path string) iter.Seq2[Record, error] {
 
 // Record makes the record of a line, whose bytes it keeps.
 func (rule Rule) Record(line []byte) Record {
+	if string(line) == "null" {
+		return Record{Partition: ByKey}
+	}
 	out := Record{Partition: ByKey, Value: line}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(line, &fields) != nil {

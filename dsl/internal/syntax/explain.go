@@ -236,8 +236,8 @@ var signs = map[byte]string{
 // letters are those of units.
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// badToken explains a token that the lexer could not place.
-func (f *File) badToken(t lexer.Token) diag.Diagnostic {
+// badToken explains a token that the lexer could not place; next is the one behind it.
+func (f *File) badToken(t, next lexer.Token) diag.Diagnostic {
 	if limit, long := tooLong(t); long {
 		what := "name"
 		if t.Value[0] == '"' {
@@ -262,10 +262,16 @@ func (f *File) badToken(t lexer.Token) diag.Diagnostic {
 	case c >= '0' && c <= '9':
 		d := f.fault(t, "bad-number", "`%s` is neither a number nor a duration", t.Value).WithLabel("as in 1.5, 1e3, 90s or 1h30m")
 		digits := strings.TrimRight(t.Value, letters)
-		if short := unitHabits[strings.ToLower(t.Value[len(digits):])]; short != "" && duration.MatchString(digits+short) {
+		switch short := unitHabits[strings.ToLower(t.Value[len(digits):])]; {
+		case short == "":
+		case duration.MatchString(digits + short):
 			d = d.WithLabel("write `%s`", digits+short)
+		case decimals.MatchString(digits):
+			d = f.fault(t, "bad-number", wholeDuration).WithLabel("as in 1500ms")
 		}
 		return d
+	case t.Value == "|" && next.Value == "null":
+		return f.fault(t, "reserved-character", "%q has no meaning here", t.Value).WithLabel("that it may be null is written with a `?` behind the type: `string?`")
 	case c >= utf8.RuneSelf && len(t.Value) > 1 || ascii.MatchString(string(c)):
 		return f.fault(t, "bad-name", "names are plain ASCII").WithLabel("quote it: `%s`", t.Value)
 	default:

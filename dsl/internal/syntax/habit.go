@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -39,6 +40,9 @@ var (
 	declsHere   = strings.Fields("type source sink stream job")
 )
 
+// withBrackets are the words with a text in brackets behind them.
+var withBrackets = strings.Fields("kafka dlq env secret files")
+
 // place is where a failure of the grammar is: the token, those around it, the innermost open
 // bracket and the clause.
 type place struct {
@@ -71,7 +75,7 @@ func (p place) inStream() bool {
 
 // habit explains what is right in another language; ok is false if it is nothing of the kind.
 func (f *File) habit(p place) (d diag.Diagnostic, ok bool) {
-	for _, try := range []func(place) (diag.Diagnostic, bool){f.unitHabit, f.sqlHabit, f.signHabit, f.routeHabit, f.nameHabit, f.wordHabit, f.optionHabit} {
+	for _, try := range []func(place) (diag.Diagnostic, bool){f.unitHabit, f.sqlHabit, f.signHabit, f.routeHabit, f.nameHabit, f.wordHabit, f.optionHabit, f.callHabit} {
 		if d, ok = try(p); ok {
 			return d, ok
 		}
@@ -87,6 +91,11 @@ func (f *File) span(a, b lexer.Token) diag.Span {
 	}
 	return s
 }
+
+const wholeDuration = "a duration has no decimal point"
+
+// decimals are a number with a decimal point.
+var decimals = regexp.MustCompile(`^\d+\.\d+$`)
 
 // wantUnit is what Option.Parse expects of a number that has a unit behind a space.
 const wantUnit = "a unit without a space"
@@ -104,7 +113,7 @@ func (f *File) unitHabit(p place) (diag.Diagnostic, bool) {
 	}
 	short := unitHabits[strings.ToLower(unit.Value)]
 	if short != "" && !duration.MatchString(n.Value+short) { // 1.5 s
-		return diag.New("bad-number", f.span(n, unit), "a duration has no decimal point").WithLabel("as in 1500ms"), true
+		return diag.New("bad-number", f.span(n, unit), wholeDuration).WithLabel("as in 1500ms"), true
 	}
 	if short == "" || unit.Pos.Line != n.Pos.Line {
 		return f.fault(n, "bad-number", "`%s` has no unit", n.Value).
@@ -114,10 +123,11 @@ func (f *File) unitHabit(p place) (diag.Diagnostic, bool) {
 		WithLabel("write `%s`", n.Value+short), true
 }
 
-// nameHabit: the name of a declaration with a `-` or `.` in it, which is one in backticks alone.
+// nameHabit: the name of a declaration or of a field with a `-` or `.` in it, which is one in backticks alone.
 func (f *File) nameHabit(p place) (diag.Diagnostic, bool) {
 	first, last := p.at(-1), p.at(0)
-	if !declWords[p.at(-2).Value] || first.Type != kindID || last.Value != "-" && last.Value != "." {
+	names := declWords[p.at(-2).Value] || p.part[0].Value == "type" && p.want == "`:`"
+	if !names || first.Type != kindID || last.Value != "-" && last.Value != "." {
 		return diag.Diagnostic{}, false
 	}
 	name, end := first.Value, first.Pos.Offset+len(first.Value)
@@ -217,6 +227,15 @@ func (f *File) wordHabit(p place) (diag.Diagnostic, bool) {
 		return f.fault(t, "syntax", "`%s` does not fit here", t.Value).WithLabel("it is written `%s`", word), true
 	}
 	return diag.Diagnostic{}, false
+}
+
+// callHabit: what takes a text in brackets, without them.
+func (f *File) callHabit(p place) (diag.Diagnostic, bool) {
+	t, before := p.at(0), p.at(-1)
+	if t.Type != kindStr || before.Pos.Line != t.Pos.Line || !slices.Contains(withBrackets, before.Value) {
+		return diag.Diagnostic{}, false
+	}
+	return diag.New("syntax", f.span(before, t), "`%s` has its text in brackets", before.Value).WithLabel("write `%s(%s)`", before.Value, t.Value), true
 }
 
 // optionHabit: options with signs behind their words, and keys without commas.

@@ -127,9 +127,9 @@ func (f *File) parsePart(part []lexer.Token) (Decl, []diag.Diagnostic) {
 func (f *File) badTokens(toks []lexer.Token) []diag.Diagnostic {
 	var faults []diag.Diagnostic
 	line := 0
-	for _, t := range toks {
+	for i, t := range toks {
 		if t.Type == kindBad && t.Pos.Line != line && len(faults) <= maxFaults {
-			faults = append(faults, f.badToken(t))
+			faults = append(faults, f.badToken(t, toks[min(i+1, len(toks)-1)]))
 			line = t.Pos.Line
 		}
 	}
