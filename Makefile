@@ -27,18 +27,22 @@ plain = internal/e2e cmd/eoc codegen dsl planner runtime/internal/checkpoint int
 empty =
 space = $(empty) $(empty)
 
-# Programs are compiled with -trimpath. With it for everything, packages of others are compiled once for tests and programs.
+# Programs are compiled with -trimpath and without cgo. With both for everything, packages of others are compiled once for tests and programs; the race
+# detector alone needs cgo. Tests are vetted once, in check, and have nothing for a debugger.
 test race: export GOFLAGS += -trimpath
+test: export CGO_ENABLED = 0
+go_test = go test -vet=off -ldflags=-w
+race_test = env CGO_ENABLED=1 $(go_test) -race
 
 test: check cross ## everything that must hold before a change is taken
-	go test -tags eo_failpoints ./runtime/internal/failpoint
+	$(go_test) -tags eo_failpoints ./runtime/internal/failpoint
 	go run ./internal/faultcheck \
-		go test -race -timeout 60m $$(go list ./... | grep -v -E '/($(subst $(space),|,$(strip $(plain))))(/|$$)') -- \
-		go test -timeout 60m $(plain:%=./%/...)
+		$(race_test) -timeout 60m $$(go list ./... | grep -v -E '/($(subst $(space),|,$(strip $(plain))))(/|$$)') -- \
+		$(go_test) -timeout 60m $(plain:%=./%/...)
 
 race: ## all tests with the race detector, and vet for the system that differs most; takes longer than test
 	GOOS=windows CGO_ENABLED=0 go vet ./...
-	go run ./internal/faultcheck go test -race -timeout 2h ./...
+	go run ./internal/faultcheck $(race_test) -timeout 2h ./...
 
 golden: ## write the golden files anew, and fail if that has changed any
 	go test $$(git grep -l 'internal/golden"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|') -update -short

@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-var heap = regexp.MustCompile(`(?m)^(golden/\S+\.go):(\d+):\d+: (.*(?:escapes to heap|moved to heap).*)$`)
+var heap = regexp.MustCompile(`(?m)^(?:github\.com/eoc-lang/eoc/)?(golden/\S+\.go):(\d+):\d+: (.*(?:escapes to heap|moved to heap).*)$`)
 
 // TestNothingPerRecord asks the compiler what the programs of the examples put on the heap: only what is made
 // once, when a task begins.
 func TestNothingPerRecord(t *testing.T) {
-	cmd := exec.Command("go", "build", "-trimpath=false", "-gcflags=-m", "./golden/...")
+	cmd := exec.Command("go", "build", "-gcflags=-m", "./golden/...")
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
 	if err != nil {
