@@ -167,7 +167,17 @@ func (c *checker) decimalBounds(n syntax.Node, args []string) (p, s int, ok bool
 // defaultValue is the constant that a field has when it is missing.
 func (c *checker) defaultValue(f *syntax.Field, t ir.Type) *ir.Const {
 	n := f.Default.Span()
-	if t.Null {
+	literal, ok := f.Default.(*syntax.Literal)
+	null := ok && literal.Kind == "null"
+	switch {
+	case null && t.Null:
+		c.report(diag.New("bad-default", c.at(n), "no default is null").WithHelp("leave it out: `%s` may be null, and is when it is missing", f.Name))
+		return nil
+	case null:
+		c.report(diag.New("bad-default", c.at(n), "no default is null").
+			WithHelp("write a `?` behind the type instead: then `%s` may be null, and is when it is missing", f.Name))
+		return nil
+	case t.Null:
 		c.report(diag.New("bad-default", c.at(n), "`%s` has a default or may be null, not both", f.Name).
 			WithHelp("with a default a null becomes the default: leave out the `?`"))
 		return nil
@@ -177,10 +187,6 @@ func (c *checker) defaultValue(f *syntax.Field, t ir.Type) *ir.Const {
 		return nil
 	}
 	o := scope{c: c}.check(f.Default)
-	if o.null {
-		c.report(diag.New("bad-default", c.at(n), "no default is null").WithHelp("that `%s` may be null, and is when it is missing, is written with a `?` behind its type", f.Name))
-		return nil
-	}
 	if k, ok := o.x.(*ir.Const); ok && k.T.Kind == ir.Timestamp && t.Kind == ir.Timestamp {
 		return &ir.Const{Value: k.Value, T: t} // the unit is about reading and writing only
 	}

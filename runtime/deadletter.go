@@ -23,7 +23,10 @@ const (
 // lookHelp shows the record.
 const lookHelp = "look at it with `kafka-console-consumer.sh --bootstrap-server %s --topic %s --partition %d --offset %d --max-messages 1`; "
 
-const skipHelp = "to go on without such records, declare on_error skip or on_error dlq(…) at the source"
+const (
+	skipHelp     = "to go on without such records, declare on_error skip or on_error dlq(…) at the source"
+	skipNullHelp = "to go on without such records, declare on_null skip at the source"
+)
 
 // declareDLQ declares the dead-letter topic of s, behind the sinks of the .eo file. Sources may share one.
 func (s *Source) declareDLQ() {
@@ -57,7 +60,12 @@ func (b *Batch) refuse(operator, place string, f Fault) {
 func (b *Batch) stop(operator, place string, f Fault) {
 	b.rest = 0 // Next returns false
 	offset := b.records[b.i].Offset
-	help := fmt.Sprintf(lookHelp, b.source.address(), b.part.Topic, b.part.ID, offset) + skipHelp
+	help := fmt.Sprintf(lookHelp, b.source.address(), b.part.Topic, b.part.ID, offset)
+	if f.Reason == noValue {
+		help += skipNullHelp
+	} else {
+		help += skipHelp
+	}
 	b.source.task.fail(failure.New(failure.Record, help, nil, "%s (%s): record of topic %s, partition %d, offset %d: %s",
 		operator, place, b.part.Topic, b.part.ID, offset, f.AppendText(nil)))
 }

@@ -63,6 +63,20 @@ func Adapt(g *planner.Graph) {
 	}
 }
 
+// nameTopics puts the topics that the environment names into the graph of a program that is compiled: its sources differ by them.
+func nameTopics(g *planner.Graph) error {
+	for _, n := range g.Nodes {
+		if s, ok := n.Op.(*planner.Source); ok {
+			topic, err := dev.TopicName(s.Topic, os.LookupEnv)
+			if err != nil {
+				return err
+			}
+			s.Topic = planner.Setting{Text: topic}
+		}
+	}
+	return nil
+}
+
 // StopError says that the pipeline stops at a record of the data, as on_error fail or on_null fail wants it.
 type StopError struct {
 	Place   string // of the record, a file with its line; "": it is a result
@@ -133,6 +147,9 @@ func (t *test) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if err := t.Only.check(t.points); err != nil {
+		return err
+	}
+	if err := nameTopics(t.Graph); err != nil {
 		return err
 	}
 	if t.topics, err = dev.Topics(t.Graph, t.Key, t.Time, os.LookupEnv); err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,10 +41,9 @@ type sample struct {
 	rounds  int           // how often they are fed
 	pause   time.Duration // of the broker between two pieces
 	files   []string
-	missing []string          // files that are not there
-	feeds   []feed            // by topic
-	input   reference.Input   // the same for the reference
-	names   map[string]string // topic on the broker to topic in the .eo file
+	missing []string        // files that are not there
+	feeds   []feed          // by topic
+	input   reference.Input // the same for the reference
 }
 
 // feed is what one topic gets.
@@ -58,7 +56,7 @@ type feed struct {
 
 // readSample reads the data of all inputs. A record without a time gets now.
 func readSample(ctx context.Context, o Options, topics []dev.Topic, now time.Time) (*sample, error) {
-	s := &sample{input: reference.Input{}, names: map[string]string{}}
+	s := &sample{input: reference.Input{}}
 	lines := map[string][]devkafka.Record{}
 	most := 0
 	for _, t := range topics {
@@ -90,7 +88,8 @@ func readSample(ctx context.Context, o Options, topics []dev.Topic, now time.Tim
 		}
 	}
 	s.pause = min(longestPause, longestPace/time.Duration(s.pieces()))
-	return s, s.refer(o.Graph)
+	s.refer(o.Graph)
+	return s, nil
 }
 
 // pieces are those of all topics and partitions.
@@ -182,24 +181,16 @@ func cut(n, into int, rng *rand.Rand) []int {
 }
 
 // refer makes the reference's input: of each source, what its topic gets.
-func (s *sample) refer(g *planner.Graph) error {
+func (s *sample) refer(g *planner.Graph) {
 	for _, n := range g.Nodes {
-		source, ok := n.Op.(*planner.Source)
-		if !ok {
-			continue
-		}
-		topic, err := dev.TopicName(source.Topic, os.LookupEnv)
-		if err != nil {
-			return err
-		}
-		s.names[topic] = source.Topic.Text
-		for _, f := range s.feeds {
-			if f.topic == topic {
-				s.input[source.Name] = f.refer()
+		if source, ok := n.Op.(*planner.Source); ok {
+			for _, f := range s.feeds {
+				if f.topic == source.Topic.Text {
+					s.input[source.Name] = f.refer()
+				}
 			}
 		}
 	}
-	return nil
 }
 
 func (f feed) refer() [][]reference.Record {
@@ -215,19 +206,11 @@ func (f feed) refer() [][]reference.Record {
 // place is the line of a record that was refused; "" if that is a result.
 func (s *sample) place(r reference.Refusal) string {
 	for _, f := range s.feeds {
-		if s.written(f.topic) == r.Topic {
+		if f.topic == r.Topic {
 			return fmt.Sprintf("%s:%d", f.path, f.partitions[r.Partition][r.Offset].Line)
 		}
 	}
 	return ""
-}
-
-// written is the topic of the .eo file that stands for a topic on the broker.
-func (s *sample) written(topic string) string {
-	if name, ok := s.names[topic]; ok {
-		return name
-	}
-	return topic
 }
 
 // send fills a topic, piece by piece: what is sent together is handed out together.

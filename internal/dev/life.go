@@ -309,8 +309,7 @@ const (
 func advice(code int) string {
 	switch code {
 	case codeBadRecord:
-		return "a record at fault has stopped the program, as `on_error fail` wants it, which is what a source does that says nothing.\n" +
-			"Correct the data and start over (r), or give the source on_error skip or dlq(\"topic\") and save"
+		return "a record at fault has stopped the program. Correct the data and start over (r), or change what the source does with such records, and save"
 	case codeState:
 		return "the program cannot keep its state with this edit, and does not run. Undo the edit and save to go on as before, or start over with it (r):\n" +
 			"all results are derived anew, from empty topics"

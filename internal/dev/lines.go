@@ -66,14 +66,13 @@ func (l *life) command(ctx context.Context, said line) (wish, error) {
 		return goOn, nil
 	}
 	record := t.rule.Record([]byte(strings.TrimSpace(value)))
-	record.Line = fromInput
 	if n := record.Size(); n > devkafka.MostBytes {
 		l.screen.say("standard input: %s", devkafka.LongError{Bytes: n}.Text())
 		return goOn, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, brokerLimit)
 	defer cancel()
-	if err := l.places.send(ctx, l.client, t.name, []devkafka.Record{record}); err != nil {
+	if err := l.places.sendByHand(ctx, l.client, t.name, record); err != nil {
 		return goOn, fmt.Errorf("feed a line: %w", err)
 	}
 	if l.process == nil {

@@ -116,8 +116,8 @@ func TestScreen(t *testing.T) {
 // Records are named by their lines, those that others have written between them are not.
 func TestPlaces(t *testing.T) {
 	p := newPlaces("data")
-	p.note(partition{"a.b", 2}, 1, 7)
-	p.note(partition{"a.b", 2}, 2, fromInput)
+	p.topic("a.b").note(2, 1, 7)
+	p.topic("a.b").note(2, 2, byHand)
 	for at, want := range map[[3]string]string{
 		{"a.b", "2", "1"}: DataFile("data", "a.b") + ":7",
 		{"a.b", "2", "2"}: "standard input",

@@ -12,50 +12,68 @@ import (
 
 // places knows whence the records that were fed have come, so that what is said of one names its line, not only where the broker has put it.
 type places struct {
-	data  string     // folder of sample data
-	mu    sync.Mutex // held while records are on their way: nothing is said of one before its place is known
-	lines map[partition][]int
+	data   string // folder of sample data
+	mu     sync.Mutex
+	topics map[string]*fed
 }
 
-// partition is one of a topic.
-type partition struct {
-	topic string
-	id    int32
+// fed are the places of a topic's records.
+type fed struct {
+	mu    sync.Mutex        // held while records are on their way: nothing is said of one before its place is known
+	lines map[int32][]int32 // of the topic's file, by partition and offset
 }
 
-// Where a record comes from, beside the lines of the topic's file, which count from 1.
+// Where a record comes from that is not of a line of the topic's file.
 const (
-	fromElsewhere = 0 // another client of the broker
-	fromInput     = -1
+	unknown = 0 // another client of the broker
+	byHand    = -1
 )
 
-func newPlaces(data string) *places { return &places{data: data, lines: map[partition][]int{}} }
+func newPlaces(data string) *places { return &places{data: data, topics: map[string]*fed{}} }
 
-// send sends records to a topic and notes their places.
-func (p *places) send(ctx context.Context, client *devkafka.Client, topic string, records []devkafka.Record) error {
+func (p *places) topic(name string) *fed {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.topics[name] == nil {
+		p.topics[name] = &fed{lines: map[int32][]int32{}}
+	}
+	return p.topics[name]
+}
+
+// send sends records of a topic's file, and notes where they are.
+func (p *places) send(ctx context.Context, client *devkafka.Client, topic string, records []devkafka.Record) error {
+	return p.topic(topic).send(ctx, client, topic, records, func(r devkafka.Record) int32 { return int32(r.Line) })
+}
+
+// sendByHand sends a record of standard input.
+func (p *places) sendByHand(ctx context.Context, client *devkafka.Client, topic string, record devkafka.Record) error {
+	return p.topic(topic).send(ctx, client, topic, []devkafka.Record{record}, func(devkafka.Record) int32 { return byHand })
+}
+
+func (f *fed) send(ctx context.Context, client *devkafka.Client, topic string, records []devkafka.Record, line func(devkafka.Record) int32) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if err := client.Send(ctx, topic, records); err != nil {
 		return err
 	}
 	for _, r := range records {
-		p.note(partition{topic, r.Partition}, r.Offset, r.Line)
+		f.note(r.Partition, r.Offset, line(r))
 	}
 	return nil
 }
 
 // note is called with growing offsets.
-func (p *places) note(at partition, offset int64, line int) {
-	known := p.lines[at]
+func (f *fed) note(partition int32, offset int64, line int32) {
+	known := f.lines[partition]
 	for int64(len(known)) < offset {
-		known = append(known, fromElsewhere)
+		known = append(known, unknown)
 	}
-	p.lines[at] = append(known, line)
+	f.lines[partition] = append(known, line)
 }
 
 // of is the place of the record with a partition and an offset, such as data/orders.jsonl:7; "" if it was not fed from here.
-func (p *places) of(topic, id, offset string) string {
-	number, err := strconv.ParseInt(id, 10, 32)
+func (p *places) of(topic, partition, offset string) string {
+	id, err := strconv.ParseInt(partition, 10, 32)
 	if err != nil {
 		return ""
 	}
@@ -63,16 +81,17 @@ func (p *places) of(topic, id, offset string) string {
 	if err != nil {
 		return ""
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	line := fromElsewhere
-	if known := p.lines[partition{topic, int32(number)}]; n < uint64(len(known)) {
+	f := p.topic(topic)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	line := int32(unknown)
+	if known := f.lines[int32(id)]; n < uint64(len(known)) {
 		line = known[n]
 	}
 	switch line {
-	case fromElsewhere:
+	case unknown:
 		return ""
-	case fromInput:
+	case byHand:
 		return "standard input"
 	}
 	return fmt.Sprintf("%s:%d", DataFile(p.data, topic), line)

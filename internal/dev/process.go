@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -160,12 +161,14 @@ func warning(entry map[string]any) string {
 	return text
 }
 
-// inDev leaves out where a state that does not fit lies, how to look at a record in a topic, and what to do about it in earnest: here advice
-// says that, and the broker may be gone.
+// lookAtIt is a command of runtime.Batch's.
+var lookAtIt = regexp.MustCompile("look at it with `[^`]*`; ")
+
+// inDev leaves out how to look at a record in a topic, since its line is named and the broker may be gone; where a state that does not fit lies;
+// and what to do about that in earnest: here advice says that.
 func inDev(entry map[string]any, cause string) string {
 	if entry["code"] == float64(codeBadRecord) {
-		cause, _, _ = strings.Cut(cause, "; look at it with `")
-		return cause
+		return lookAtIt.ReplaceAllString(cause, "")
 	}
 	if entry["code"] != float64(codeState) {
 		return cause

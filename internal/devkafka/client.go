@@ -22,7 +22,7 @@ type Record struct {
 	Topic      string // of a record that was read
 	Partition  int32  // to which it goes, or ByKey; where it is
 	Offset     int64  // where it is
-	Line       int    // of the file from which it is read; 0: of none
+	Line       int    // of the text from which it is read, from 1; 0: of none
 	Key, Value []byte
 	Time       time.Time // milliseconds count; the zero Time: now
 	Headers    []Header

@@ -206,6 +206,7 @@ func (b *Broker) command(class string, args ...string) *exec.Cmd {
 	}
 	flags := []string{
 		"-Xms128m", "-Xmx" + heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-Djava.io.tmpdir=" + b.dir, "-XX:-UsePerfData", // one that is killed leaves nothing elsewhere
 		"-Dlog4j2.configurationFile=" + b.path("log4j2.properties"),
 		"-cp", filepath.Join(b.kafka.lib, "*"),
 	}

@@ -68,6 +68,9 @@ func (k kafka) write(path string) error {
 		return err
 	}
 	part := path + ".part"
+	if err := os.Remove(part); err != nil && !errors.Is(err, os.ErrNotExist) { // of one that was killed while it wrote
+		return err
+	}
 	if err := os.WriteFile(part, classes, 0o444); err != nil {
 		return err
 	}

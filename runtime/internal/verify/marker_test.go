@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -110,34 +111,50 @@ func TestSettledMarker(t *testing.T) {
 // The state is looked at before the marker, for what it has to show, and behind it, for what it belongs to. A new state that is begun between the looks is
 // not held against the marker of the one before.
 func TestReadMarker(t *testing.T) {
+	const none = -1
+	number := func(m *checkpoint.Marker) int64 {
+		if m == nil {
+			return none
+		}
+		return m.Checkpoint
+	}
 	old, fresh := checkpoint.ID{1}, checkpoint.ID{2}
 	confirmed := func(id checkpoint.ID, n int64) *state.View {
-		return &state.View{Newest: &checkpoint.Checkpoint{Incarnation: id, Number: n}, Confirmed: true}
+		return &state.View{Newest: &checkpoint.Checkpoint{Incarnation: id, Number: n, Exactly: true}, Confirmed: true}
 	}
 	prepared := func(id checkpoint.ID, n int64) *state.View {
-		v := &state.View{Newest: &checkpoint.Checkpoint{Incarnation: id, Number: n}}
+		v := &state.View{Newest: &checkpoint.Checkpoint{Incarnation: id, Number: n, Exactly: true}}
 		if n > 0 {
-			v.Before = &checkpoint.Checkpoint{Incarnation: id, Number: n - 1}
+			v.Before = &checkpoint.Checkpoint{Incarnation: id, Number: n - 1, Exactly: true}
 		}
 		return v
 	}
 	marker := func(id checkpoint.ID, n int64) *checkpoint.Marker {
 		return &checkpoint.Marker{Incarnation: id, Checkpoint: n}
 	}
-	const looksAtMost = int(settleLimit/settlePause) + 2 // for one that does not come
+	unmarked := &state.View{Newest: &checkpoint.Checkpoint{Incarnation: fresh, Number: 3}, Confirmed: true}
+	// inVain are the looks for one that does not come.
+	inVain := func(m *checkpoint.Marker) []*checkpoint.Marker {
+		return slices.Repeat([]*checkpoint.Marker{m}, int(settleLimit/settlePause)+2)
+	}
 	for _, c := range []struct {
 		name    string
 		views   []*state.View // by the looks
 		markers []*checkpoint.Marker
 		proven  int64
-		checked int64 // number of the marker
+		checked int64 // number of the marker; none
 	}{
 		{"at rest", []*state.View{confirmed(old, 7), confirmed(old, 7)}, []*checkpoint.Marker{marker(old, 6), marker(old, 7)}, 7, 7},
 		{"a commit between the looks", []*state.View{confirmed(old, 6), confirmed(old, 7)}, []*checkpoint.Marker{marker(old, 6)}, 6, 6},
 		{"prepared", []*state.View{prepared(old, 7), prepared(old, 7)}, []*checkpoint.Marker{marker(old, 5), marker(old, 6)}, 6, 6},
 		{"a first start", []*state.View{prepared(old, 0), confirmed(old, 0)}, []*checkpoint.Marker{nil, marker(old, 0)}, -1, 0},
-		{"a first start that is slow", []*state.View{prepared(old, 0), confirmed(old, 0), confirmed(old, 0)}, append(make([]*checkpoint.Marker, looksAtMost), marker(old, 0)), 0, 0},
+		{"a first start that is slow", []*state.View{prepared(old, 0), confirmed(old, 0), confirmed(old, 0)}, append(inVain(nil), marker(old, 0)), 0, 0},
 		{"a new state", []*state.View{confirmed(old, 700), confirmed(fresh, 3), confirmed(fresh, 4)}, []*checkpoint.Marker{marker(old, 700), marker(fresh, 2), marker(fresh, 3)}, 3, 3},
+		{"a new state without markers", []*state.View{confirmed(old, 700), unmarked}, []*checkpoint.Marker{marker(old, 700)}, 3, none},
+		// A program that runs confirms one checkpoint after the other, and what is looked at is another cluster's group.
+		{"none beside a program that runs", []*state.View{confirmed(old, 7), confirmed(old, 17)}, inVain(nil), 7, none},
+		{"one of another state beside a program that runs", []*state.View{confirmed(old, 7), confirmed(old, 17)}, inVain(marker(fresh, 90)), 7, 90},
+		{"none beside a first start", []*state.View{prepared(old, 0), confirmed(old, 7), confirmed(old, 17)}, append(inVain(nil), inVain(nil)...), 7, none},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -157,7 +174,7 @@ func TestReadMarker(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if last := c.views[len(c.views)-1]; view != last || len(markers) > 0 || a.proven != c.proven || a.marker.Checkpoint != c.checked {
+				if last := c.views[len(c.views)-1]; view != last || len(markers) > 0 || a.proven != c.proven || number(a.marker) != c.checked {
 					t.Errorf("state of checkpoint %d, marker %+v, proven %d, %d markers not read", view.Newest.Number, a.marker, a.proven, len(markers))
 				}
 			})

@@ -176,7 +176,7 @@ type markerReader func(ctx context.Context, group string) (*checkpoint.Marker, e
 
 // readMarker reads the marker, and the state once more. The marker comes before the state: a checkpoint is on disk before its transaction is committed, so
 // the state is not older. If a new state was begun between the looks, the marker belongs to the one before or was waited for in vain, and it is read again;
-// and so if its first marker was waited for in vain, and is there by now.
+// and so once if its first marker was waited for in vain, and is there by now.
 func (a *auditor) readMarker(ctx context.Context, view *state.View, read markerReader, look func() (*state.View, error)) (*state.View, error) {
 	for {
 		before := view.Newest
@@ -189,7 +189,12 @@ func (a *auditor) readMarker(ctx context.Context, view *state.View, read markerR
 			return nil, err
 		}
 		n, found := view.Newest, a.marker != nil && a.marker.Incarnation == view.Newest.Incarnation
-		if n.Incarnation == before.Incarnation && (found || proven(view) == a.proven) {
+		switch {
+		case !n.Exactly: // a new state without markers
+			a.marker, a.proven = nil, proven(view)
+			return view, nil
+		case n.Incarnation != before.Incarnation:
+		case found, a.proven >= 0, proven(view) < 0:
 			return view, nil
 		}
 	}
