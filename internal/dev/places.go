@@ -26,7 +26,7 @@ type fed struct {
 // Where a record comes from that is not of a line of the topic's file.
 const (
 	unknown = 0 // another client of the broker
-	byHand    = -1
+	byHand  = -1
 )
 
 func newPlaces(data string) *places { return &places{data: data, topics: map[string]*fed{}} }

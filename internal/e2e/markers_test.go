@@ -146,9 +146,15 @@ func loseMarkers(t *testing.T, version int) {
 		fmt.Fprintf(os.Stderr, "%s: NO MARKER WAS LOST in %d kills of the broker; the last markers are taken off its logs instead\n", t.Name(), kills())
 		alive = r.tear(t, alive, through)
 	}
+	r.repair(t, alive)
+}
+
+// repair looks at what a program says that has ended since markers are lost, repairs it as docs/operations.md tells, and lets a program come to the end.
+func (r *run) repair(t testing.TB, ended *program.Process) {
+	t.Helper()
 	for _, text := range []string{"KAFKA-20734", "txn repair", "producer id "} {
-		if !strings.Contains(alive.Log(), text) {
-			t.Errorf("%q is not in its log:\n%s", text, alive.Tail(5))
+		if !strings.Contains(ended.Log(), text) {
+			t.Errorf("%q is not in its log:\n%s", text, ended.Tail(5))
 		}
 	}
 	if held := r.held(t); held["committed"] == 0 || held["unknown"]+held["aborted"] > 0 {
@@ -213,6 +219,15 @@ func (r *run) tear(t testing.TB, alive *program.Process, env string) *program.Pr
 	r.feeder.pause()
 	r.stop(t, alive)
 	r.quiet(t) // a coordinator that comes up ends what it had not
+	r.tearMarkers(t)
+	next := r.start(t, env)
+	exits(t, next, 7)
+	return next
+}
+
+// tearMarkers kills the broker, takes the last marker off each partition of the output, and starts the broker again.
+func (r *run) tearMarkers(t testing.TB) {
+	t.Helper()
 	r.broker.Kill(t)
 	torn := 0
 	for _, topic := range r.outputs() {
@@ -226,9 +241,34 @@ func (r *run) tear(t testing.TB, alive *program.Process, env string) *program.Pr
 		t.Fatal("no partition of the output ends with a marker")
 	}
 	r.broker.Restart(t)
-	next := r.start(t, env)
-	exits(t, next, 7)
-	return next
+}
+
+// TestMarkersLostBeneathProgram has a broker lose end markers while the program runs on. It must write nothing more under an id whose transaction lacks one: if it
+// died then, what is committed would be aborted with that. It ends by itself.
+func TestMarkersLostBeneathProgram(t *testing.T) {
+	t.Parallel()
+	broker := kafkatest.Start(t, kafkatest.Options{TransactionVersion: 2})
+	proxy := faultproxy.Start(t, broker.Addr)
+	p := newPipeline(t, "clicks", example(t, "clicks"), broker)
+	r := newRun(t, p, program.Mode{}, 2, makeLoad(p.graph, seed(t), caseRecords))
+	next := r.feeder.shares(4)
+	next()
+	alive := r.start(t, "EO_BROKERS="+proxy.Addr())
+	r.awaitMore(t, alive, 20)
+	r.feeder.pause()
+	r.quiet(t)
+	seen := r.follower.Total()
+	// Markers that are seen are not lost later, so from here on it sees none.
+	blind := proxy.Arm(faultproxy.Fault{Key: faultproxy.ListOffsets, When: faultproxy.AsksStable, Do: faultproxy.Answer, Answer: faultproxy.NotLeader, Count: -1})
+	next()
+	poll(t, alive, "to commit more", func() bool { return r.follower.Total() > seen })
+	r.feeder.pause()
+	r.quiet(t)
+	r.tearMarkers(t)
+	blind.Disarm()
+	next()
+	exits(t, alive, 7)
+	r.repair(t, alive)
 }
 
 // TestUndecidedTransactions makes starts that refuse to guess, and decides for them as docs/operations.md says.
