@@ -100,6 +100,24 @@ func (r *run) held(t testing.TB) map[string]int {
 	return n
 }
 
+// writtenAfter are the times that `txn list` has for what is held back.
+func (r *run) writtenAfter(t testing.TB) (times []time.Time) {
+	t.Helper()
+	text, code := r.ask(t, "txn", "list", "--json")
+	var report struct {
+		Held []struct {
+			After time.Time `json:"written_after"`
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &report); err != nil || code != 0 {
+		t.Fatalf("code %d, %v in %s", code, err, text)
+	}
+	for _, h := range report.Held {
+		times = append(times, h.After)
+	}
+	return times
+}
+
 // kills is how often TestLostMarkers kills the broker until it gives up. Each may lose a marker, about one in four does.
 func kills() int {
 	if os.Getenv("EO_MATRIX") == "1" {
@@ -156,6 +174,10 @@ func (r *run) repair(t testing.TB, ended *program.Process) {
 		if !strings.Contains(ended.Log(), text) {
 			t.Errorf("%q is not in its log:\n%s", text, ended.Tail(5))
 		}
+	}
+	// By the clock, not in event time.
+	if after := r.writtenAfter(t); len(after) == 0 || slices.ContainsFunc(after, func(at time.Time) bool { return time.Since(at) < 0 || time.Since(at) > time.Hour }) {
+		t.Errorf("what is held back was written after %v, want times of this test", after)
 	}
 	if held := r.held(t); held["committed"] == 0 || held["unknown"]+held["aborted"] > 0 {
 		t.Errorf("held back are %v, want committed ones", held)

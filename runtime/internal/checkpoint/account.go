@@ -186,6 +186,20 @@ func (a *Account) passMilestone(n int64, at time.Time) {
 	}
 }
 
+// After is a time after which a record at an offset was written: that of the last milestone before it. It is zero if there is none.
+func (a *Account) After(topic string, partition int32, offset int64) time.Time {
+	if a == nil {
+		return time.Time{}
+	}
+	i := a.find(topic, partition)
+	for _, m := range slices.Backward(a.Milestones) {
+		if i >= 0 && i < len(m.Tallies) && m.Tallies[i].Next <= offset {
+			return time.Unix(m.At, 0)
+		}
+	}
+	return time.Time{}
+}
+
 // grown says whether anything was written behind the last milestone: one more of the same would be no other place to begin at.
 func (a *Account) grown() bool {
 	var last Milestone

@@ -148,3 +148,23 @@ func TestNoMilestoneWithoutRecords(t *testing.T) {
 		t.Errorf("milestones %d, want %d", got, want)
 	}
 }
+
+// What was written at an offset was written after the last milestone before it.
+func TestWrittenAfter(t *testing.T) {
+	begin := time.Unix(1_000_000, 0)
+	a := (&Account{Program: "p"}).Add(1, begin, 7, []Written{{Topic: "t", Partition: 0, Tally: Tally{Next: 10, Records: 10}}})
+	later := begin.Add(MilestoneEvery)
+	a = a.Add(2, later, 7, []Written{{Topic: "t", Partition: 0, First: 10, Tally: Tally{Next: 20, Records: 10}}, {Topic: "t", Partition: 1, Tally: Tally{Next: 5, Records: 5}}})
+	for _, c := range []struct {
+		partition int32
+		offset    int64
+		want      time.Time
+	}{{0, 5, time.Time{}}, {0, 10, begin}, {0, 19, begin}, {0, 20, later}, {1, 4, time.Time{}}, {1, 5, later}, {2, 0, time.Time{}}} {
+		if got := a.After("t", c.partition, c.offset); !got.Equal(c.want) {
+			t.Errorf("partition %d, offset %d: after %v, want %v", c.partition, c.offset, got, c.want)
+		}
+	}
+	if got := (*Account)(nil).After("t", 0, 0); !got.IsZero() {
+		t.Errorf("without an account: %v", got)
+	}
+}

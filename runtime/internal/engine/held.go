@@ -30,11 +30,15 @@ const RepairHelp = "the program's verb `txn repair` writes the end marker that a
 type Owned struct {
 	ids       []string // transactional ids
 	producers []int64  // of transactions that the state names
+	account   *checkpoint.Account
 }
 
 // Own finds them in what a start knows.
 func Own(set checkpoint.Setup) Owned {
 	o := Owned{}
+	if set.Newest != nil {
+		o.account = set.Newest.Account
+	}
 	add := func(ids ...string) {
 		for _, id := range ids {
 			if id != "" && !slices.Contains(o.ids, id) {
@@ -92,8 +96,11 @@ func (h Hold) Same(as Hold) bool {
 // String is the transaction for messages.
 func (h Hold) String() string {
 	text := fmt.Sprintf("producer id %d, epoch %d", h.Producer, h.Epoch)
-	if !h.Last.IsZero() {
-		text += ", last record of " + h.Last.UTC().Format(time.RFC3339)
+	switch {
+	case !h.After.IsZero():
+		text += ", written after " + h.After.UTC().Format(time.RFC3339)
+	case !h.Last.IsZero():
+		text += ", last record with the timestamp " + h.Last.UTC().Format(time.RFC3339)
 	}
 	if h.Untold != nil {
 		text += fmt.Sprintf(", whose it is is not known (%v)", h.Untold)
@@ -241,7 +248,15 @@ func blame(ctx context.Context, c Cluster, all []Held, ids []string) ([]Held, er
 
 // HeldBack is what holds partitions back, in which only the owners of the pipeline's own transactions are looked for.
 func (o Owned) HeldBack(ctx context.Context, c Cluster, all []Held) ([]Held, error) {
-	return HeldBack(ctx, c, all, o.looksLost, o.ids...)
+	held, err := HeldBack(ctx, c, all, o.looksLost, o.ids...)
+	for _, h := range held {
+		for i, x := range h.Holds {
+			if o.Has(x) {
+				h.Holds[i].After = o.account.After(x.Topic, x.Partition, x.First)
+			}
+		}
+	}
+	return held, err
 }
 
 // looksLost says that a transaction is the pipeline's and has ended: its end markers are on their way, or a broker has lost one.

@@ -240,7 +240,8 @@ type Hold struct {
 	Producer  int64
 	Epoch     int16
 	First     int64     // offset of its first record
-	Last      time.Time // Kafka timestamp of the producer's last record there
+	Last      time.Time // Kafka timestamp of the producer's last record there, which is its event time where the pipeline has written it
+	After     time.Time // after which it was written, as far as the state of its pipeline knows; zero: unknown
 	Owner     *Owner    // nil: the cluster does not tell whose the producer is, or it is of none of the ids that were asked for
 	Untold    error     // Owner is nil because brokers that may know it did not answer
 }

@@ -111,7 +111,7 @@ func (w *outputWatch) report(h Held, since time.Duration) {
 	x := h.Holds[0]
 	fate := map[checkpoint.Decision]string{checkpoint.ItIsCommitted: "committed", checkpoint.ItIsAborted: "aborted", checkpoint.NoDecision: "not known any more"}
 	w.log.Warn("output of an ended transaction of this pipeline stays invisible to readers of committed records: a broker has lost its end marker",
-		append(fields, "producer_id", x.Producer, "producer_epoch", x.Epoch, "first", x.First, "last_record", x.Last.UTC(), "fate", fate[w.fate(x)])...)
+		append(fields, "producer_id", x.Producer, "producer_epoch", x.Epoch, "first", x.First, "written_after", x.After.UTC(), "fate", fate[w.fate(x)])...)
 }
 
 // fate is what the newest checkpoint proves of a transaction.

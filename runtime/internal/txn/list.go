@@ -68,7 +68,8 @@ type Held struct {
 	TransactionalID string     `json:"transactional_id,omitempty"`
 	Fate            string     `json:"fate"` // open, committed, aborted, unknown: the last three have lost their end marker
 	Why             string     `json:"why"`
-	Last            *time.Time `json:"last_record,omitempty"` // Kafka timestamp of the producer's last record there
+	After           *time.Time `json:"written_after,omitempty"` // by the clock, as far as the state knows
+	Last            *time.Time `json:"last_record,omitempty"`   // Kafka timestamp of the producer's last record there: its event time
 }
 
 // list writes the report.
@@ -129,10 +130,7 @@ func (s *sight) report(ctx context.Context) (*Report, error) {
 		if h.Owner != nil {
 			x.TransactionalID = h.Owner.ID
 		}
-		if !h.Last.IsZero() {
-			last := h.Last.UTC()
-			x.Last = &last
-		}
+		x.After, x.Last = known(h.After), known(h.Last)
 		r.Held = append(r.Held, x)
 	}
 	for _, err := range s.blind {
@@ -145,6 +143,15 @@ func (s *sight) report(ctx context.Context) (*Report, error) {
 	}
 	r.Conclusion, r.Next = s.conclude(ctx)
 	return r, nil
+}
+
+// known is a time for a report; nil: it is not known.
+func known(at time.Time) *time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	at = at.UTC()
+	return &at
 }
 
 // id is a transactional id, and what its transaction is to the state.

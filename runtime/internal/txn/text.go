@@ -65,14 +65,14 @@ func (r *Report) tables(p func(string, ...any)) {
 		p("%s\t%s\t%d\t%d\t%s\t%s", x.ID, x.State, x.ProducerID, x.ProducerEpoch, since, about)
 	}
 	if len(r.Held) > 0 {
-		p("\nHELD BACK\tFROM\tOFFSETS\tPRODUCER\tEPOCH\tLAST RECORD\tTRANSACTION")
+		p("\nHELD BACK\tFROM\tOFFSETS\tPRODUCER\tEPOCH\tWRITTEN AFTER\tTRANSACTION")
 	}
 	for _, x := range r.Held {
-		last := ""
-		if x.Last != nil {
-			last = x.Last.Format(time.RFC3339)
+		after := ""
+		if x.After != nil {
+			after = x.After.Format(time.RFC3339)
 		}
-		p("%s/%d\t%d\t%d\t%d\t%d\t%s\t%s: %s", x.Topic, x.Partition, x.First, x.Offsets, x.ProducerID, x.ProducerEpoch, last, x.Fate, x.Why)
+		p("%s/%d\t%d\t%d\t%d\t%d\t%s\t%s: %s", x.Topic, x.Partition, x.First, x.Offsets, x.ProducerID, x.ProducerEpoch, after, x.Fate, x.Why)
 	}
 	for _, x := range r.Blind {
 		p("\nnot known: %s", x)
