@@ -43,6 +43,7 @@ func TestManyStarts(t *testing.T) {
 		if exit := alive.Wait(t, dieLimit, fmt.Sprintf("start %d, to die before its first checkpoint", i)); !exit.Killed() {
 			t.Fatalf("start %d: %v; the end of its log:\n%s", i, exit, alive.Tail(20))
 		}
+		proxy.AwaitAlone(t) // what it has asked counts for no other
 		mu.Lock()
 		times := map[string]int{}
 		for a := range asked {
