@@ -27,12 +27,12 @@ func (r *run) quiet(t testing.TB) {
 	t.Helper()
 	const enough = 40 // looks that find the same
 	same, last := 0, ""
-	await(t, "the transactions to come to rest", func() bool {
+	await(t, "the transactions to come to rest", func() (string, bool) {
 		now, over := r.broker.TransactionsOver(t, r.name+"-")
 		if same++; now != last || !over {
 			same, last = 0, now
 		}
-		return same >= enough
+		return now, same >= enough
 	})
 	r.broker.AwaitSettled(t, r.outputs()...)
 }
