@@ -11,12 +11,14 @@ import (
 	"github.com/eoc-lang/eoc/internal/reference"
 )
 
-// rest feeds a share of the input and waits until the program is done with it.
+// rest feeds a share of the input and waits until the program has read it and is done with it. A program that gets no processor for two seconds is quiet, too;
+// so all has to be read first, as it is if no partition has run ahead of the others: makeLoad makes none that does in so short an input.
 func (r *run) rest(t testing.TB, p *program.Process, share int) {
 	t.Helper()
 	r.feeder.phase(share)
 	r.awaitMore(t, p, 50)
 	r.feeder.pause()
+	r.allRead(t, p)
 	r.quiet(t)
 }
 
