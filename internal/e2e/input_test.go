@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -22,7 +23,8 @@ var (
 
 const (
 	eventStep = 50 * time.Millisecond // so that 200,000 records fill some hundred windows
-	edgeOneIn = 1_000_000             // behind an event at the edge of skew an hour of records is late: hardly ever
+	edgeOneIn = 1_000_000             // behind an event at the edge of skew an hour of records is late: hardly ever,
+	edgeLeast = 2 * time.Hour         // and only in an input that is longer, in which the other partitions can follow
 )
 
 // load is what a run is fed, and what it has to answer.
@@ -49,6 +51,9 @@ func newLoad(g *planner.Graph, seed uint64, records int, step time.Duration) *lo
 		}
 	}
 	gen := reference.Gen{Records: records / sources, Partitions: inPartitions, Start: firstEvent, Step: step, EdgeOneIn: edgeOneIn}
+	if time.Duration(gen.Records)*step < edgeLeast {
+		gen.EdgeOneIn = math.MaxInt
+	}
 	l := &load{seed: seed, input: gen.Input(seed, g), last: reference.Input{}}
 	for _, n := range g.Nodes {
 		if s, ok := n.Op.(*planner.Source); ok {

@@ -43,6 +43,7 @@ func TestManyStarts(t *testing.T) {
 		if exit := alive.Wait(t, dieLimit, fmt.Sprintf("start %d, to die before its first checkpoint", i)); !exit.Killed() {
 			t.Fatalf("start %d: %v; the end of its log:\n%s", i, exit, alive.Tail(20))
 		}
+		proxy.AwaitAlone(t) // what it has asked counts for no other
 		mu.Lock()
 		times := map[string]int{}
 		for a := range asked {
@@ -88,7 +89,7 @@ func idsExpire(t *testing.T, version int) {
 	p := newPipeline(t, "orders", patient(example(t, "orders")), broker)
 	r := newRun(t, p, failpoints, 3, makeLoad(p.graph, seed(t), caseRecords))
 	next := r.feeder.shares(4)
-	forgotten := func() bool { return len(broker.TransactionalIDs(t, p.name+"-")) == 0 }
+	kept := func() string { return strings.Join(broker.TransactionalIDs(t, p.name+"-"), "\n") }
 	for i, d := range []death{{point: "after-end-txn", pass: 2}, {point: "after-store", pass: 2, abort: true}} {
 		next()
 		r.dieAt(t, i, d)
@@ -96,24 +97,31 @@ func idsExpire(t *testing.T, version int) {
 			r.abort(t)
 		}
 		r.feeder.pause()
-		await(t, "the coordinator to forget the ids", forgotten)
+		await(t, "the coordinator to forget the ids", func() (string, bool) {
+			now := kept()
+			return now, now == ""
+		})
 	}
 	alive := r.halfDone(t, debug)
 	r.feeder.pause()
-	poll(t, alive, "the coordinator to forget the ids", forgotten)
+	poll(t, alive, "the coordinator to forget the ids", func() bool { return kept() == "" })
 	r.complete(t, alive)
 	if !strings.Contains(alive.Log(), "transactional.id.expiration.ms") {
 		t.Errorf("the program does not say why it has started again; the end of its log:\n%s", alive.Tail(20))
 	}
 }
 
-// await asks until something has happened while no program runs.
-func await(t testing.TB, what string, done func() bool) {
+// await looks until something has happened, whether a program runs or not. now is what a look has found.
+func await(t testing.TB, what string, look func() (now string, done bool)) {
 	t.Helper()
 	const pause = 50 * time.Millisecond
-	for tick, end := time.NewTicker(pause), time.Now().Add(dieLimit); !done(); <-tick.C {
+	for tick, end := time.NewTicker(pause), time.Now().Add(dieLimit); ; <-tick.C {
+		now, done := look()
+		if done {
+			return
+		}
 		if time.Now().After(end) {
-			t.Fatalf("waited %v for %s", dieLimit, what)
+			t.Fatalf("waited %v for %s; the last look found:\n%s", dieLimit, what, now)
 		}
 	}
 }

@@ -119,6 +119,7 @@ func (x *exchange) note() {
 	a.conns = append(a.conns, x.request.Conn)
 	if a.met++; a.met == a.Count {
 		close(a.done)
+		a.forget() // each was counted, so none is given back
 	}
 }
 
@@ -158,6 +159,11 @@ func (a *Armed) Conns() []int {
 func (a *Armed) Disarm() {
 	a.proxy.mu.Lock()
 	defer a.proxy.mu.Unlock()
+	a.forget()
+}
+
+// forget takes the fault from those that requests are looked at for. The caller holds proxy.mu.
+func (a *Armed) forget() {
 	a.proxy.armed = slices.DeleteFunc(a.proxy.armed, func(b *Armed) bool { return a == b })
 }
 

@@ -32,9 +32,17 @@ type exchange struct {
 
 var errCut = errors.New("cut")
 
-// run moves frames until one side breaks, and then breaks both.
-func (l *line) run(move func() error) {
-	for move() == nil {
+// run moves frames both ways until one side breaks, and then breaks both. Until it ends a request that was read before may still meet a fault.
+func (l *line) run() {
+	var answers sync.WaitGroup
+	answers.Go(func() { l.move(l.answer) })
+	l.move(l.request)
+	answers.Wait()
+}
+
+// move moves frames one way until it breaks.
+func (l *line) move(next func() error) {
+	for next() == nil {
 	}
 	l.once.Do(func() { close(l.broken) })
 	l.mu.Lock()
@@ -42,13 +50,11 @@ func (l *line) run(move func() error) {
 		x.giveBack()
 	}
 	l.mu.Unlock()
-	l.proxy.mu.Lock()
-	defer l.proxy.mu.Unlock()
-	for _, c := range []net.Conn{l.client, l.broker} {
-		_ = c.Close() // it may be broken already
-		delete(l.proxy.conns, c)
-	}
+	l.close()
 }
+
+// close breaks both sides, of which one may be broken already.
+func (l *line) close() { _, _ = l.client.Close(), l.broker.Close() }
 
 // request passes one request on.
 func (l *line) request() error {

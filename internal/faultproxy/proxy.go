@@ -22,7 +22,7 @@ type Proxy struct {
 	running   sync.WaitGroup
 
 	mu     sync.Mutex
-	conns  map[net.Conn]bool
+	lines  map[*line]bool
 	made   int // connections so far
 	armed  []*Armed
 	closed chan struct{}
@@ -44,7 +44,7 @@ func Start(t testing.TB, brokers ...string) *Proxy {
 func (p *Proxy) Addr() string { return p.Addrs[0] }
 
 func listen(brokers []string) (*Proxy, error) {
-	p := &Proxy{conns: map[net.Conn]bool{}, closed: make(chan struct{})}
+	p := &Proxy{lines: map[*line]bool{}, closed: make(chan struct{})}
 	for range brokers {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -96,7 +96,7 @@ func (p *Proxy) AwaitAlone(t testing.TB) {
 func (p *Proxy) connections() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.conns)
+	return len(p.lines)
 }
 
 // told is an address as brokers tell it in whatever answer: the host, and behind it the port in four bytes.
@@ -132,8 +132,8 @@ func (p *Proxy) close() {
 	for _, l := range p.listeners {
 		_ = l.Close() // nobody can connect any more, whatever it says
 	}
-	for c := range p.conns {
-		_ = c.Close() // broken is what it is to be
+	for l := range p.lines {
+		l.close()
 	}
 	p.mu.Unlock()
 	p.running.Wait()
@@ -162,14 +162,18 @@ func (p *Proxy) connect(l *line) bool {
 	defer p.mu.Unlock()
 	select {
 	case <-p.closed:
-		_, _ = l.client.Close(), l.broker.Close()
+		l.close()
 		return false
 	default:
 	}
 	p.made++
 	l.number = p.made
-	p.conns[l.client], p.conns[l.broker] = true, true
-	p.running.Go(func() { l.run(l.request) })
-	p.running.Go(func() { l.run(l.answer) })
+	p.lines[l] = true
+	p.running.Go(func() {
+		l.run()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.lines, l)
+	})
 	return true
 }

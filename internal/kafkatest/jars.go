@@ -4,9 +4,13 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
 
 	"github.com/eoc-lang/eoc/internal/skip"
 )
@@ -26,19 +30,56 @@ type kafka struct {
 	flags     []string
 }
 
-// installed finds it.
-func installed() (k kafka, err error) {
-	if k.java, err = exec.LookPath("java"); err != nil {
-		return k, fmt.Errorf("%w: java is not installed; install a JDK or JRE, version 17 or later (Debian: openjdk-17-jre-headless)", errMissing)
+// installed finds it, once for all tests of a package.
+var installed = sync.OnceValues(func() (k kafka, err error) {
+	if k.java, err = java(); err != nil {
+		return k, err
 	}
 	if k.lib, err = jars(); err != nil {
 		return k, err
 	}
-	classes, err := k.archive()
-	if classes != "" {
+	k.useArchive(os.Stderr)
+	return k, nil
+})
+
+// useArchive makes brokers start faster. If it cannot, it says why in a line like that of skip.Loudly, and they start all the same.
+func (k *kafka) useArchive(out io.Writer) {
+	switch classes, err := k.archive(); {
+	case err != nil:
+		fmt.Fprintf(out, "SKIPPED the archive of a broker's classes, without which brokers start slower: %v\n", err)
+	case classes != "":
 		k.flags = []string{"-XX:SharedArchiveFile=" + classes}
 	}
-	return k, err
+}
+
+// java finds the java command, of a version that Kafka runs on.
+func java() (string, error) {
+	const least, help = 17, "install a JDK or JRE, version 17 or later (Debian: openjdk-17-jre-headless)"
+	path, err := exec.LookPath("java")
+	if err != nil {
+		return "", fmt.Errorf("%w: java is not installed; %s", errMissing, help)
+	}
+	said, err := exec.Command(path, "-version").CombinedOutput()
+	switch version, feature := javaVersion(said); {
+	case err != nil || feature == 0: // macOS has a java that says where to get one
+		return "", fmt.Errorf("%w: %s -version says %q and no version (%v); %s", errMissing, path, said, err, help)
+	case feature < least:
+		return "", fmt.Errorf("%w: %s is version %s; %s", errMissing, path, version, help)
+	}
+	return path, nil
+}
+
+// javaVersions is the line of java -version with the version, of which the number of the feature release is a part. That of Java 8 and older stands behind a 1.
+var javaVersions = regexp.MustCompile(`(?m)^\w+ version "((?:1\.)?([0-9]{1,4})[^"]*)"`)
+
+// javaVersion is the version in what java -version says, and its feature release; "" and 0 if there is none.
+func javaVersion(said []byte) (version string, feature int) {
+	found := javaVersions.FindSubmatch(said)
+	if found == nil {
+		return "", 0
+	}
+	feature, _ = strconv.Atoi(string(found[2])) // they are digits
+	return string(found[1]), feature
 }
 
 // jars returns a folder with the jars of Kafka. The first call on a machine fetches them with

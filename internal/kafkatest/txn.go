@@ -155,16 +155,29 @@ func (b *Broker) TransactionalIDs(t testing.TB, prefix string) []string {
 	return out
 }
 
-// TransactionsOver says whether there are transactional ids that begin with prefix, and no transaction of theirs is open or about to end. now changes with each that begins or ends.
+// TransactionsOver says whether there are transactional ids that begin with prefix, and no transaction of theirs is open or about to end. now describes them, and says why
+// that is not known; it changes with each transaction that begins or ends.
 func (b *Broker) TransactionsOver(t testing.TB, prefix string) (now string, over bool) {
 	t.Helper()
 	described, err := b.transactions(t, prefix)
 	over = err == nil && len(described) > 0
+	if err != nil {
+		now = fmt.Sprintln(err)
+	}
 	for _, d := range described {
-		now += fmt.Sprintln(d.TxnID, d.State, d.ProducerID, d.ProducerEpoch)
-		over = over && d.Err == nil && slices.Contains([]string{"Empty", "CompleteCommit", "CompleteAbort"}, d.State)
+		now += fmt.Sprintln(d.TxnID, d.State, d.ProducerID, d.ProducerEpoch, d.Err)
+		over = over && hasNone(d)
 	}
 	return now, over
+}
+
+// hasNone says whether a transactional id has no transaction that is open or about to end. An id that has expired has none: its coordinator
+// calls it dead, and does not describe it any more.
+func hasNone(d kadm.DescribedTransaction) bool {
+	if d.Err != nil {
+		return errors.Is(d.Err, kerr.TransactionalIDNotFound)
+	}
+	return slices.Contains([]string{"Empty", "CompleteCommit", "CompleteAbort", "Dead"}, d.State)
 }
 
 func (b *Broker) transactions(t testing.TB, prefix string) ([]kadm.DescribedTransaction, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -327,12 +328,20 @@ func TestMarkerGoesBack(t *testing.T) {
 	}
 	proxy := faultproxy.Start(t, b.Addr)
 	const offsetFetch faultproxy.Key = 9
-	looks := proxy.Arm(faultproxy.Fault{Key: offsetFetch, Nth: 2})
+	looks, again := 0, make(chan struct{})
+	held := proxy.Arm(faultproxy.Fault{Key: offsetFetch, Count: -1, Do: faultproxy.Hold, When: func(*faultproxy.Request) bool {
+		if looks++; looks == 2 {
+			close(again)
+		}
+		return looks > 1
+	}})
 	put := make(chan error, 1)
-	go func() {
+	go func() { // the second look, or what it is tried again with, finds the marker, however long that takes
 		select {
-		case <-looks.Done:
-			put <- newest()
+		case <-again:
+			err := newest()
+			_, failed := held.Release(t.Context())
+			put <- errors.Join(err, failed)
 		case <-t.Context().Done():
 		}
 	}()
