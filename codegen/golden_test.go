@@ -95,6 +95,18 @@ func TestGoldenPackage(t *testing.T) {
 	checkGolden(t, "orders", filepath.Join(root, "golden", "packages", "orders"), codegen.Options{Package: "orders"})
 }
 
+// TestGoldenOfSettings keeps the main files of the corpus that say every option of job, source, sink and connection: what each becomes
+// for the runtime is to be read there. TestCorpus compiles them, but in memory most options make no difference. In filters.eo it is `store memory`.
+func TestGoldenOfSettings(t *testing.T) {
+	for _, name := range []string{"settings", "connection", "filters"} {
+		for _, f := range generate(t, plan(t, filepath.Join("testdata", "corpus", name+".eo")), codegen.Options{}) {
+			if f.Name == "main.go" {
+				golden.Check(t, filepath.Join("testdata", "golden", name+".go"), f.Data)
+			}
+		}
+	}
+}
+
 func checkGolden(t *testing.T, example, dir string, o codegen.Options) {
 	t.Helper()
 	made := map[string]bool{}
