@@ -90,9 +90,13 @@ func TestGoldenOfRuntime(t *testing.T) {
 	golden.Check(t, filepath.Join(root, "runtime", "generated_test.go"), text)
 }
 
-// TestGoldenPackage does so with the package that `eoc generate` makes of one of them. Examples of rttest use it.
-func TestGoldenPackage(t *testing.T) {
-	checkGolden(t, "orders", filepath.Join(root, "golden", "packages", "orders"), codegen.Options{Package: "orders"})
+// TestGoldenPackages does so with the package that `eoc generate` makes of each. Tests of the runtime and examples of rttest use them.
+func TestGoldenPackages(t *testing.T) {
+	for _, name := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			checkGolden(t, name, filepath.Join(root, "golden", "packages", name), codegen.Options{Package: name})
+		})
+	}
 }
 
 // TestGoldenOfSettings keeps the main files of the corpus that say every option of job, source, sink and connection: what each becomes
