@@ -90,9 +90,25 @@ func TestGoldenOfRuntime(t *testing.T) {
 	golden.Check(t, filepath.Join(root, "runtime", "generated_test.go"), text)
 }
 
-// TestGoldenPackage does so with the package that `eoc generate` makes of one of them. Examples of rttest use it.
-func TestGoldenPackage(t *testing.T) {
-	checkGolden(t, "orders", filepath.Join(root, "golden", "packages", "orders"), codegen.Options{Package: "orders"})
+// TestGoldenPackages does so with the package that `eoc generate` makes of each. Tests of the runtime and examples of rttest use them.
+func TestGoldenPackages(t *testing.T) {
+	for _, name := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			checkGolden(t, name, filepath.Join(root, "golden", "packages", name), codegen.Options{Package: name})
+		})
+	}
+}
+
+// TestGoldenOfSettings keeps the main files of the corpus that say every option of job, source, sink and connection: what each becomes
+// for the runtime is to be read there. TestCorpus compiles them, but in memory most options make no difference. In filters.eo it is `store memory`.
+func TestGoldenOfSettings(t *testing.T) {
+	for _, name := range []string{"settings", "connection", "filters"} {
+		for _, f := range generate(t, plan(t, filepath.Join("testdata", "corpus", name+".eo")), codegen.Options{}) {
+			if f.Name == "main.go" {
+				golden.Check(t, filepath.Join("testdata", "golden", name+".go"), f.Data)
+			}
+		}
+	}
 }
 
 func checkGolden(t *testing.T, example, dir string, o codegen.Options) {

@@ -1,51 +1,108 @@
 package runtime_test
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/eoc-lang/eoc/golden/packages/clicks"
+	"github.com/eoc-lang/eoc/golden/packages/orders"
+	"github.com/eoc-lang/eoc/golden/packages/payments"
+	rt "github.com/eoc-lang/eoc/runtime"
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/record"
-	"github.com/eoc-lang/eoc/runtime/rttest"
 )
 
-// TestAllocs shows that a batch allocates nothing once tables and slabs have grown: neither decoding, windows,
-// output and dead letters, nor a checkpoint's work on rows.
-func TestAllocs(t *testing.T) {
-	j := newJob(t)
-	records := wideOrders(150_000, 1000, 5*time.Millisecond)
+// examples are the programs that eoc makes of its examples, with records for each of their topics: some are bad, late or filtered.
+var examples = sync.OnceValue(func() map[string]example {
+	return map[string]example{
+		"orders":   {orders.Pipeline(), [][]record.Record{withBad(wideOrders(150_000, 1000, 5*time.Millisecond))}},
+		"clicks":   {clicks.Pipeline(), [][]record.Record{withBad(someClicks(60_000))}},
+		"payments": {payments.Pipeline(), [][]record.Record{withBad(somePayments(30_000, 1)), withBad(somePayments(30_000, 2))}},
+	}
+})
+
+type example struct {
+	pipeline rt.Pipeline
+	records  [][]record.Record // of each source
+}
+
+func withBad(records []record.Record) []record.Record {
 	for i := range records {
 		if i%100 == 0 {
 			records[i].Value = []byte(`{"user_id":`)
 			records[i].Key = []byte("key")
 		}
 	}
-	checkAllocs(t, records, func(batch []record.Record) { j.process(t, batch) })
+	return records
+}
+
+func someClicks(n int) []record.Record {
+	r := rand.New(rand.NewPCG(3, 4))
+	user := []string{``, `"user_id":null,`, `"user_id":"user-17",`}
+	page := []string{"/", "/health", "/metrics", "/shop/caf\u00e9"}
+	more := []string{``, `,"referrer":"search"`, `,"referrer":null,"agent":{"os":["a","b"]}`}
+	latency := []string{``, `,"latency_ms":null`, `,"latency_ms":12.25`, `,"latency_ms":2500.5`}
+	return makeOrders(n, func(b []byte, i int) []byte {
+		return fmt.Appendf(b, `{"id":"c%d",%s"page":"%s","status":%d%s%s,"at":%d}`,
+			i, user[r.IntN(3)], page[r.IntN(4)], 200+100*r.IntN(4), more[r.IntN(3)], latency[r.IntN(4)], start.UnixMilli()+int64(i))
+	})
+}
+
+// somePayments are so far apart that windows close all the time, and so much out of order that a few are late.
+func somePayments(n int, seed uint64) []record.Record {
+	r := rand.New(rand.NewPCG(seed, 5))
+	currency := []string{``, `"currency":"EUR",`, `"currency":"USD",`}
+	return makeOrders(n, func(b []byte, i int) []byte {
+		at := start.Add(time.Duration(i)*50*time.Millisecond - time.Duration(r.ExpFloat64()*float64(10*time.Second)))
+		return fmt.Appendf(b, `{"id":"p%d","merchant":"merchant-%03d",%s"amount":%d.%02d,"at":"%s"}`,
+			i, r.IntN(300), currency[r.IntN(3)], r.IntN(2000)-200, r.IntN(100), at.Format("2006-01-02T15:04:05.000Z07:00"))
+	})
+}
+
+// TestAllocs shows that a batch allocates nothing once tables and slabs have grown, whatever the example: neither decoding, windows,
+// output and dead letters, nor a checkpoint's work on rows.
+func TestAllocs(t *testing.T) {
+	for name, e := range examples() {
+		t.Run(name, func(t *testing.T) {
+			worker := e.spec(t).New(nowhere{}, 0)
+			e.checkAllocs(t, worker, []engine.Worker{worker})
+		})
+	}
 }
 
 // TestAllocsExchange is the same for rows that go through an exchange.
 func TestAllocsExchange(t *testing.T) {
-	spec, err := ordersPipeline().Spec(environment())
+	for name, e := range examples() {
+		spec, out := e.spec(t), new(loop)
+		if len(spec.Operators) == 0 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			reader := spec.New(out, 2)
+			out.keepers = [2]engine.Worker{spec.New(nowhere{}, 2), spec.New(nowhere{}, 2)}
+			e.checkAllocs(t, reader, out.keepers[:])
+			for i, k := range out.keepers {
+				if len(k.Snapshot()) == 0 {
+					t.Errorf("no row came to worker %d", i)
+				}
+			}
+		})
+	}
+}
+
+func (e example) spec(t *testing.T) engine.Spec {
+	t.Helper()
+	spec, err := e.pipeline.Spec(environment())
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := new(loop)
-	reader := spec.New(out, 2)
-	out.keepers = [2]engine.Worker{spec.New(nowhere{}, 2), spec.New(nowhere{}, 2)}
-	p := engine.Partition{Topic: "orders", Watermark: math.MinInt64, Floor: []int64{math.MinInt64}}
-	checkAllocs(t, wideOrders(150_000, 1000, 5*time.Millisecond), func(batch []record.Record) {
-		if err := reader.Process(&p, batch); err != nil {
-			t.Fatal(err)
-		}
-		for _, k := range out.keepers {
-			if _, err := k.Advance(0, p.Watermark); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
+	return spec
 }
 
 // loop hands rows to their target at once.
@@ -60,21 +117,46 @@ func (l *loop) Rows(op, target int, rows engine.Rows) {
 	}
 }
 
-// checkAllocs lets process take the records in batches and counts allocations in the last third.
-func checkAllocs(t *testing.T, records []rttest.Record, process func([]record.Record)) {
+// checkAllocs lets reader take the records in batches, from the sources in turn, and counts allocations in the last third. The keepers have the
+// windows, if there are any.
+func (e example) checkAllocs(t *testing.T, reader engine.Worker, keepers []engine.Worker) {
 	t.Helper()
 	const batch = 256
-	i := 0
-	next := func() {
-		process(records[i : i+batch])
-		i += batch
+	spec := e.spec(t)
+	var parts []engine.Partition
+	for i, s := range spec.Sources {
+		parts = append(parts, engine.Partition{Source: i, Topic: s.Topic, Slot: i, Watermark: math.MinInt64, Floor: []int64{math.MinInt64}})
 	}
-	for i < len(records)*2/3 {
+	at, closed := 0, 0
+	next := func() {
+		w := int64(math.MaxInt64)
+		for i, records := range e.records {
+			if err := reader.Process(&parts[i], records[at:at+batch]); err != nil {
+				t.Fatal(err)
+			}
+			w = min(w, parts[i].Watermark)
+		}
+		at += batch
+		for op := range spec.Operators {
+			for _, k := range keepers {
+				n, err := k.Advance(op, w)
+				if err != nil {
+					t.Fatal(err)
+				}
+				closed += n
+			}
+		}
+	}
+	all := len(e.records[0])
+	for at < all*2/3 {
 		next()
 	}
-	const runs = 150
-	if n := testing.AllocsPerRun(runs, next); n > 0.5 { // a new window may allocate
+	closed = 0
+	if n := testing.AllocsPerRun((all-at)/batch-1, next); n > 0.5 { // a new window may allocate
 		t.Errorf("%v allocations for each batch of %d records", n, batch)
+	}
+	if closed == 0 && len(spec.Operators) > 0 {
+		t.Error("no window was closed meanwhile")
 	}
 }
 

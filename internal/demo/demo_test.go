@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,15 +18,23 @@ func at(minute, second int) time.Time {
 	return noon.Add(time.Duration(minute)*time.Minute + time.Duration(second)*time.Second)
 }
 
-// TestDemo is the demo, shorter.
+// TestDemo is the demo, shorter. It leaves nothing behind; of a failure, logs and state.
 func TestDemo(t *testing.T) {
 	t.Chdir("../..")
+	tmp, err := os.MkdirTemp("", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", tmp)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	if err := run(ctx, 1, 4000, seed); err != nil {
 		t.Fatal(err)
+	}
+	if err := os.Remove(tmp); err != nil { // a folder is removed only if it is empty
+		t.Errorf("something is left: %v", err)
 	}
 }
 

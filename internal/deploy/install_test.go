@@ -174,8 +174,15 @@ func TestUnit(t *testing.T) {
 			wait = append(wait, m[1])
 		}
 	}
-	if got := settings["RestartPreventExitStatus"]; len(wait) == 0 || got != strings.Join(wait, " ") {
+	if len(wait) == 0 {
+		t.Fatal("operations.md has nobody wait for anything")
+	}
+	if got := settings["RestartPreventExitStatus"]; got != strings.Join(wait, " ") {
 		t.Errorf("RestartPreventExitStatus=%s, but operations.md has people wait for %v", got, wait)
+	}
+	last := len(wait) - 1
+	if says := "exits with " + strings.Join(wait[:last], ", ") + " or " + wait[last] + " "; !strings.Contains(read(t, filepath.Join("..", "deployment.md")), says) {
+		t.Errorf("deployment.md does not say of pods what is to be done when one %s", says)
 	}
 	if path, err := exec.LookPath("systemd-analyze"); err == nil {
 		out, _ := exec.Command(path, "verify", filepath.Join(folder, "orders.service")).CombinedOutput() // the program is missing here, so it fails

@@ -50,13 +50,12 @@ func mustParse(t testing.TB, src string) *File {
 var positions = regexp.MustCompile(`"(Pos|EndPos|At|Open)":\{[^}]*\},?`)
 
 // tree is the syntax tree as text, without positions.
-func tree(t testing.TB, f *File) string {
-	t.Helper()
+func tree(f *File) string {
 	var s strings.Builder
 	Walk(f.Decls, func(n any) { fmt.Fprintf(&s, "%T ", n) })
 	j, err := json.Marshal(f.Decls)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	return s.String() + positions.ReplaceAllString(string(j), "")
 }
@@ -76,7 +75,7 @@ func roundTrip(t testing.TB, src string) string {
 	f := mustParse(t, src)
 	once := Format(f)
 	g := mustParse(t, once)
-	if a, b := tree(t, f), tree(t, g); a != b {
+	if a, b := tree(f), tree(g); a != b {
 		t.Fatalf("another tree after fmt\n%s\n%s\nsource:\n%s\nfmt:\n%s", a, b, src, once)
 	}
 	if a, b := places(f), places(g); a != b {
@@ -211,7 +210,7 @@ func TestPrecedence(t *testing.T) {
 		"a || b && c == d":             "a || (b && (c == d))",
 	} {
 		wrap := func(e string) string { return "stream s {\n from a\n where " + e + "\n}\n" }
-		if a, b := tree(t, mustParse(t, wrap(src))), tree(t, mustParse(t, wrap(want))); a != b {
+		if a, b := tree(mustParse(t, wrap(src))), tree(mustParse(t, wrap(want))); a != b {
 			t.Errorf("%s is not %s", src, want)
 		}
 	}

@@ -44,7 +44,7 @@ func helpText(d Defaults, of Verb, list []option) string {
 	} else {
 		fmt.Fprintf(&b, "%s\nUsage:\n  %s %s [flags]\n\n%s", about(of), d.Name, of.usage(), of.actionsText())
 	}
-	fmt.Fprintf(&b, "Flags, each with its environment variable. A flag goes over the variable, the variable over %s.\n", d.File)
+	fmt.Fprintf(&b, "Flags, each with its environment variable if it has one. A flag goes over the variable, the variable over %s.\n", d.File)
 	width := 0
 	for _, o := range list {
 		width = max(width, utf8.RuneCountInString(o.usage()))
