@@ -47,7 +47,7 @@ func TestCorpus(t *testing.T) {
 	runner := filepath.Join(m.dir, "run")
 	m.run(t, "build", "-o", runner, "./runner")
 	t.Run("vet", func(t *testing.T) { m.run(t, "vet", "./...") })
-	t.Run("staticcheck", func(t *testing.T) { m.run(t, "tool", "staticcheck", "./...") })
+	t.Run("staticcheck", func(t *testing.T) { m.run(t, "run", "honnef.co/go/tools/cmd/staticcheck", "./...") })
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			compareWithReference(t, runner, name, graphs[name], rand.New(rand.NewPCG(*seed, 0)))
