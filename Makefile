@@ -58,6 +58,7 @@ bench: ## measure the examples on a real Kafka: throughput, cost and latency, al
 
 matrix: ## the whole crash matrix on a real Kafka; test runs a selection of it
 	EO_MATRIX=1 go test -count 1 -timeout 1h -run 'TestExamplesPass|TestMutants' -v ./internal/crashtest
+	go test -count 1 -timeout 1h -run '^TestMillionKeys$$' -v ./runtime/internal/state
 	EO_MATRIX=1 EO_REQUIRE_KAFKA=1 go test -count 1 -timeout 1h -run '^TestRepair$$' -v ./runtime/internal/txn
 	EO_MATRIX=1 EO_REQUIRE_KAFKA=1 go test -count 1 -timeout 1h -run '^TestIDsExpire$$' -v ./runtime/internal/kafka
 	EO_MATRIX=1 EO_REQUIRE_KAFKA=1 go test -count 1 -timeout 6h -v ./internal/e2e
