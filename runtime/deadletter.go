@@ -58,8 +58,8 @@ func (b *Batch) stop(operator, place string, f Fault) {
 	b.rest = 0 // Next returns false
 	offset := b.records[b.i].Offset
 	help := fmt.Sprintf(lookHelp, b.source.address(), b.part.Topic, b.part.ID, offset) + skipHelp
-	b.source.task.fail(failure.New(failure.Record, help, nil, "%s (%s): record of topic %s, partition %d, offset %d: %s",
-		operator, place, b.part.Topic, b.part.ID, offset, f.AppendText(nil)))
+	what := fmt.Sprintf("%s (%s): record of topic %s, partition %d, offset %d: %s", operator, place, b.part.Topic, b.part.ID, offset, f.AppendText(nil))
+	b.source.task.fail(failure.OfRecord(help, nil, what, what))
 }
 
 // address is a broker of the source's cluster.
@@ -132,8 +132,8 @@ func (t *Task) refuseResult(c *Clause, sources []*Source, start, end Time, f Fau
 	from, to := unquoted(AppendTime(nil, start)), unquoted(AppendTime(nil, end))
 	switch src.spec.OnError.mode {
 	case failOnError:
-		t.fail(failure.New(failure.Record, skipHelp, nil, "%s (%s): result of window [%s, %s): %s: %s",
-			c.name, c.place, from, to, f.AppendText(nil), json))
+		shown := fmt.Sprintf("%s (%s): result of window [%s, %s): %s", c.name, c.place, from, to, f.AppendText(nil))
+		t.fail(failure.OfRecord(skipHelp, nil, shown+": "+string(json), shown))
 	case dlqOnError:
 		s := src.dlq
 		v := append(s.Begin(nil), json...)

@@ -101,21 +101,12 @@ func (b *board) failed(err error, next Phase) {
 	if b.pondered != nil {
 		during, b.pondered = *b.pondered, nil
 	}
-	b.s.Failure = &Failure{Text: shown(err), Kind: failure.KindOf(err), At: time.Now(), During: during, Retried: next == Restarting}
+	b.s.Failure = &Failure{Text: failure.Shown(err), Kind: failure.KindOf(err), At: time.Now(), During: during, Retried: next == Restarting}
 	b.s.Failures = kept(b.s.Failures, *b.s.Failure, KeptFailures)
 	if next == Restarting {
 		b.s.Restarts++
 	}
 	b.move(next)
-}
-
-// shown is what everybody may read of a failure. One of a record can quote its key or a result, which are for the log alone: whoever reaches the
-// port of a program can read its status, without a password.
-func shown(err error) string {
-	if failure.KindOf(err) == failure.Record {
-		return "a record or result is at fault; the log says which, and why"
-	}
-	return err.Error()
 }
 
 // show makes the attempt's partitions visible: it is running.
