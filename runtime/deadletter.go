@@ -128,7 +128,11 @@ func strictest(sources []*Source) *Source {
 // start to end. json is the result as a row.
 func (t *Task) refuseResult(c *Clause, sources []*Source, start, end Time, f Fault, json []byte) {
 	c.rejected.n[0]++
+	c.rejected.noteResult(t, start, end, f)
 	src := strictest(sources)
+	if src.spec.OnError.mode == skipOnError {
+		return
+	}
 	from, to := unquoted(AppendTime(nil, start)), unquoted(AppendTime(nil, end))
 	switch src.spec.OnError.mode {
 	case failOnError:

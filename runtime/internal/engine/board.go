@@ -187,7 +187,7 @@ func (b *board) sized(bytes int64) {
 }
 
 // confirmed shows a checkpoint that is complete.
-func (b *board) confirmed(c *checkpoint.Checkpoint, took Durations, keys []int64) {
+func (b *board) confirmed(c *checkpoint.Checkpoint, took Durations, keys []int64, refusals []Refusal) {
 	s := &CheckpointStatus{Number: c.Number, At: time.Now(), Took: took}
 	for _, d := range c.Deltas {
 		s.Bytes += int64(len(d.Data))
@@ -199,6 +199,9 @@ func (b *board) confirmed(c *checkpoint.Checkpoint, took Durations, keys []int64
 	b.s.History = kept(b.s.History, *s, KeptCheckpoints)
 	b.s.Checkpoints++
 	b.s.Took.add(took)
+	if len(refusals) > 0 {
+		b.s.Refusals = lastRefusals(b.s.Refusals, refusals)
+	}
 }
 
 // kept appends to a list of which only the last ones are kept.
@@ -233,6 +236,7 @@ func (b *board) status(spec *Spec, interval time.Duration) Status {
 		}
 		s.Sinks = append(s.Sinks, t)
 	}
+	s.Refusals = refused(s.Refusals, s.Counts)
 	s.Totals = totals(spec.Counters, s.Counts)
 	return s
 }
