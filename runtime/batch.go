@@ -83,6 +83,7 @@ func (b *Batch) ObserveTimestamp() bool {
 // Reject hands the current record to the source's on_error: it cannot be read.
 func (b *Batch) Reject(f Fault) {
 	b.source.rejected.n[b.origin]++
+	b.source.rejected.noteRecord(b, f)
 	b.refuse(b.source.spec.Name, b.source.spec.Place, f)
 }
 
@@ -90,5 +91,6 @@ func (b *Batch) Reject(f Fault) {
 // still take the record.
 func (b *Batch) RejectIn(c *Clause, f Fault) {
 	c.rejected.n[b.origin]++
+	c.rejected.noteRecord(b, f)
 	b.refuse(c.name, c.place, f)
 }

@@ -2,8 +2,9 @@ package runtime
 
 // Clause is a where, let, select or to that can drop or reject rows.
 type Clause struct {
-	name, place        string
-	filtered, rejected *counter
+	name, place string
+	filtered    *counter
+	rejected    *refusals
 }
 
 // Clause declares a clause by its id, such as `user_totals/where`, and its place in the .eo file.
@@ -11,7 +12,7 @@ func (t *Task) Clause(name, place string) *Clause {
 	return &Clause{
 		name: name, place: place,
 		filtered: t.counter(name, place, countFiltered),
-		rejected: t.counter(name, place, countRejected),
+		rejected: t.refusals(name, place),
 	}
 }
 

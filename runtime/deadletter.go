@@ -66,8 +66,8 @@ func (b *Batch) stop(operator, place string, f Fault) {
 	} else {
 		help += skipHelp
 	}
-	b.source.task.fail(failure.New(failure.Record, help, nil, "%s (%s): record of topic %s, partition %d, offset %d: %s",
-		operator, place, b.part.Topic, b.part.ID, offset, f.AppendText(nil)))
+	what := fmt.Sprintf("%s (%s): record of topic %s, partition %d, offset %d: %s", operator, place, b.part.Topic, b.part.ID, offset, f.AppendText(nil))
+	b.source.task.fail(failure.OfRecord(help, nil, what, what))
 }
 
 // address is a broker of the source's cluster.
@@ -136,12 +136,16 @@ func strictest(sources []*Source) *Source {
 // start to end. json is the result as a row.
 func (t *Task) refuseResult(c *Clause, sources []*Source, start, end Time, f Fault, json []byte) {
 	c.rejected.n[0]++
+	c.rejected.noteResult(t, start, end, f)
 	src := strictest(sources)
+	if src.spec.OnError.mode == skipOnError {
+		return
+	}
 	from, to := unquoted(AppendTime(nil, start)), unquoted(AppendTime(nil, end))
 	switch src.spec.OnError.mode {
 	case failOnError:
-		t.fail(failure.New(failure.Record, skipHelp, nil, "%s (%s): result of window [%s, %s): %s: %s",
-			c.name, c.place, from, to, f.AppendText(nil), json))
+		shown := fmt.Sprintf("%s (%s): result of window [%s, %s): %s", c.name, c.place, from, to, f.AppendText(nil))
+		t.fail(failure.OfRecord(skipHelp, nil, shown+": "+string(json), shown))
 	case dlqOnError:
 		s := src.dlq
 		v := append(s.Begin(nil), json...)

@@ -74,7 +74,8 @@ type Source struct {
 	skew     Time // spec.Skew likewise; 0: any
 	dlq      *Sink
 
-	read, null, rejected, ahead *counter
+	read, null, ahead *counter
+	rejected          *refusals
 }
 
 // Source declares a source whose batches process takes.
@@ -85,7 +86,7 @@ func (t *Task) Source(spec SourceSpec, process func(*Batch)) *Source {
 		disorder: min(spec.Watermark, longerThanTime),
 		read:     t.counter(spec.Name, spec.Place, countRead),
 		null:     t.counter(spec.Name, spec.Place, countNull),
-		rejected: t.counter(spec.Name, spec.Place, countRejected),
+		rejected: t.refusals(spec.Name, spec.Place),
 		ahead:    t.counter(spec.Name, spec.Place, countAhead),
 	}
 	s.reach = t.connect(spec)

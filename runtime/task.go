@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"slices"
+	"time"
 
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
@@ -17,6 +18,7 @@ type Task struct {
 	operators []operator
 	sinks     []*Sink
 	counters  []*counter
+	refusing  []*refusals
 	calcs     []*Calc
 	deltas    []checkpoint.Delta // of the last snapshot
 
@@ -31,6 +33,7 @@ type Task struct {
 	origins []record.Origin // of records, by Partition.Slot+1. The first stands for none: results of windows come from many partitions
 	origin  int             // of the batch at hand; 0 outside one
 	batch   *Batch          // at hand
+	clock   time.Time       // when something was first refused of the records or windows at hand; zero: nothing was
 	err     error           // the first that generated code ran into
 }
 

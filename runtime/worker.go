@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"slices"
+	"time"
 
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
@@ -15,7 +16,7 @@ var _ engine.Worker = worker{}
 
 func (w worker) Process(p *engine.Partition, records []record.Record) error {
 	t := w.t
-	t.origin = t.originOf(p)
+	t.origin, t.clock = t.originOf(p), time.Time{}
 	for chunk := range slices.Chunk(records, BatchSize) {
 		if err := t.sources[p.Source].take(p, chunk); err != nil {
 			return err
@@ -31,6 +32,7 @@ func (w worker) Process(p *engine.Partition, records []record.Record) error {
 func (w worker) Accept(op int, rows engine.Rows) error { return w.t.operators[op].accept(rows) }
 
 func (w worker) Advance(op int, at int64) (closed int, err error) {
+	w.t.clock = time.Time{}
 	closed = w.t.operators[op].advance(Time(at))
 	return closed, w.t.err
 }
@@ -67,3 +69,5 @@ func (w worker) Held(yield func(op int, start int64, keys int, bytes int64)) {
 }
 
 func (w worker) Counts(to []checkpoint.Count) []checkpoint.Count { return w.t.counts(to) }
+
+func (w worker) Refused(to []engine.Refusal) []engine.Refusal { return w.t.refused(to) }

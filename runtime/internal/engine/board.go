@@ -101,21 +101,12 @@ func (b *board) failed(err error, next Phase) {
 	if b.pondered != nil {
 		during, b.pondered = *b.pondered, nil
 	}
-	b.s.Failure = &Failure{Text: shown(err), Kind: failure.KindOf(err), At: time.Now(), During: during, Retried: next == Restarting}
+	b.s.Failure = &Failure{Text: failure.Shown(err), Kind: failure.KindOf(err), At: time.Now(), During: during, Retried: next == Restarting}
 	b.s.Failures = kept(b.s.Failures, *b.s.Failure, KeptFailures)
 	if next == Restarting {
 		b.s.Restarts++
 	}
 	b.move(next)
-}
-
-// shown is what everybody may read of a failure. One of a record can quote its key or a result, which are for the log alone: whoever reaches the
-// port of a program can read its status, without a password.
-func shown(err error) string {
-	if failure.KindOf(err) == failure.Record {
-		return "a record or result is at fault; the log says which, and why"
-	}
-	return err.Error()
 }
 
 // show makes the attempt's partitions visible: it is running.
@@ -196,7 +187,7 @@ func (b *board) sized(bytes int64) {
 }
 
 // confirmed shows a checkpoint that is complete.
-func (b *board) confirmed(c *checkpoint.Checkpoint, took Durations, keys []int64) {
+func (b *board) confirmed(c *checkpoint.Checkpoint, took Durations, keys []int64, refusals []Refusal) {
 	s := &CheckpointStatus{Number: c.Number, At: time.Now(), Took: took}
 	for _, d := range c.Deltas {
 		s.Bytes += int64(len(d.Data))
@@ -208,6 +199,9 @@ func (b *board) confirmed(c *checkpoint.Checkpoint, took Durations, keys []int64
 	b.s.History = kept(b.s.History, *s, KeptCheckpoints)
 	b.s.Checkpoints++
 	b.s.Took.add(took)
+	if len(refusals) > 0 {
+		b.s.Refusals = lastRefusals(b.s.Refusals, refusals)
+	}
 }
 
 // kept appends to a list of which only the last ones are kept.
@@ -242,6 +236,7 @@ func (b *board) status(spec *Spec, interval time.Duration) Status {
 		}
 		s.Sinks = append(s.Sinks, t)
 	}
+	s.Refusals = refused(s.Refusals, s.Counts)
 	s.Totals = totals(spec.Counters, s.Counts)
 	return s
 }

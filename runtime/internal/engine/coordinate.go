@@ -156,7 +156,7 @@ func (c *coordinator) note(e checkpoint.Event) {
 		c.progress = true
 		c.proofs.Add(c.last.Committable)
 		c.newest.Store(c.last)
-		c.board.confirmed(c.last, c.took, c.keys())
+		c.board.confirmed(c.last, c.took, c.keys(), c.refusals())
 		c.teller.confirmed(c.last.Counts)
 		c.tellLag(c.last)
 		c.log.Debug("checkpoint is complete", "checkpoint", e.Number, "took", c.took.Total().String())
@@ -172,6 +172,14 @@ func (c *coordinator) keys() []int64 {
 		}
 	}
 	return sums
+}
+
+// refusals are those that came with that barrier, at most one of each operator of each task.
+func (c *coordinator) refusals() (all []Refusal) {
+	for _, a := range c.acked {
+		all = append(all, a.refusals...)
+	}
+	return all
 }
 
 // lap ends a part of a checkpoint.

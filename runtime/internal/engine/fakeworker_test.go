@@ -176,6 +176,8 @@ func (w *fakeWorker) Held(yield func(op int, start int64, keys int, bytes int64)
 	}
 }
 
+func (w *fakeWorker) Refused(to []Refusal) []Refusal { return to }
+
 func (w *fakeWorker) Counts(to []checkpoint.Count) []checkpoint.Count {
 	for k, n := range w.counts {
 		k.N = n

@@ -206,7 +206,7 @@ func (t *sourceTask) snapshot(ctx context.Context, b *barrier) error {
 		return err
 	}
 	t.worker.Flush()
-	a := ack{task: t.id, n: b.n, counts: t.worker.Counts(nil)}
+	a := ack{task: t.id, n: b.n, counts: t.worker.Counts(nil), refusals: t.worker.Refused(nil)}
 	var positions []Position
 	for _, p := range t.parts {
 		_, active, _ := t.tracker.state(p.Slot)

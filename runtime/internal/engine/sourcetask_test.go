@@ -27,6 +27,8 @@ func (w *orderWorker) Snapshot() []checkpoint.Delta {
 
 func (w *orderWorker) Counts([]checkpoint.Count) []checkpoint.Count { return nil }
 
+func (w *orderWorker) Refused([]Refusal) []Refusal { return nil }
+
 func (w *orderWorker) Held(func(op int, start int64, keys int, bytes int64)) {}
 
 // TestWComesBeforeTheBarrier moves W while a task is busy, so that it finds the news and a barrier at once: what the checkpoint

@@ -55,6 +55,9 @@ type Status struct {
 	// Totals are the sums of Counts over partitions, for everything that the pipeline counts, zeros included, as declared.
 	Totals []Total
 	Sinks  []SinkStatus // as declared, dead-letter topics included
+	// Refusals are what operators have refused last in this process, as of the newest checkpoint: of each one refusal, and the KeptRefusals newest, the newest first.
+	// One that has ended the pipeline, under `on_error fail`, is a Failure.
+	Refusals []Refusal
 	// Held is output that readers of committed records do not see although its transaction has ended, or has lasted too long, sorted by topic and partition.
 	Held []Held
 }

@@ -255,29 +255,35 @@ func TestStatusOfCheckpoints(t *testing.T) {
 	})
 }
 
-// TestStatusHoldsNoData ends a run with a record at fault: its error, which is for the log, quotes it, and the status, which anybody can read, does not.
+// TestStatusHoldsNoData ends a run with a record at fault: its error, which is for the log, quotes it, and the status, which anybody can read, does not. It has
+// the place, if that is known to hold no data.
 func TestStatusHoldsNoData(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newFakeCluster(1)
-		feed(c, rand.New(rand.NewPCG(1, 1)), 1, 10)
-		e := newFakeEngine(c, newFakeStore(), 1, checkpoint.Until{})
-		e.Spec.New = func(out Outlet, targets int) Worker { return refusingWorker{newFakeWorker(out, targets)} }
-		err := start(t, e).ended(t)
-		if failure.KindOf(err) != failure.Record || !strings.Contains(err.Error(), "4711") {
-			t.Errorf("ended with %v", err)
-		}
-		s := e.Status()
-		if s.Failure == nil || s.Failure.Kind != failure.Record || strings.Contains(s.Failure.Text, "4711") || !strings.Contains(s.Failure.Text, "the log says which") || len(s.Failures) != 1 {
-			t.Errorf("the status shows %+v", s.Failure)
-		}
-	})
+	for shown, want := range map[string]string{"": "a record or result is at fault; the log says which, and why", "pay (p.eo:7): no card number": "pay (p.eo:7): no card number; look at it"} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newFakeCluster(1)
+			feed(c, rand.New(rand.NewPCG(1, 1)), 1, 10)
+			e := newFakeEngine(c, newFakeStore(), 1, checkpoint.Until{})
+			e.Spec.New = func(out Outlet, targets int) Worker { return refusingWorker{newFakeWorker(out, targets), shown} }
+			err := start(t, e).ended(t)
+			if failure.KindOf(err) != failure.Record || !strings.Contains(err.Error(), "4711") {
+				t.Errorf("ended with %v", err)
+			}
+			s := e.Status()
+			if s.Failure == nil || s.Failure.Kind != failure.Record || s.Failure.Text != want || len(s.Failures) != 1 {
+				t.Errorf("the status shows %+v", s.Failure)
+			}
+		})
+	}
 }
 
 // refusingWorker takes no record.
-type refusingWorker struct{ Worker }
+type refusingWorker struct {
+	Worker
+	shown string // what everybody may read of why
+}
 
-func (refusingWorker) Process(*Partition, []record.Record) error {
-	return failure.New(failure.Record, "", nil, "card number 4711 is none")
+func (w refusingWorker) Process(*Partition, []record.Record) error {
+	return failure.OfRecord("look at it", nil, "pay (p.eo:7): card number 4711 is none", w.shown)
 }
 
 // TestKeys: the keys that open windows have are told as of the newest checkpoint, over all tasks, and until there is one nothing is.

@@ -23,6 +23,7 @@ type ack struct {
 	w          []int64                // W of each operator, of a task that keeps windows
 	deltas     []checkpoint.Delta
 	counts     []checkpoint.Count // since the task began
+	refusals   []Refusal          // since the last barrier
 	keys       []int64            // in the open windows of each operator, of a task that keeps windows
 }
 
@@ -135,7 +136,7 @@ func (t *keyedTask) advance(sender int, said []int64) error {
 // snapshot hands over the task's part of a checkpoint. It does not wait for the disk.
 func (t *keyedTask) snapshot(ctx context.Context, b *barrier) bool {
 	t.worker.Flush()
-	a := ack{task: t.id, n: b.n, w: append([]int64(nil), t.w...), deltas: t.worker.Snapshot(), counts: t.worker.Counts(nil), keys: keysIn(t.worker, len(t.w))}
+	a := ack{task: t.id, n: b.n, w: append([]int64(nil), t.w...), deltas: t.worker.Snapshot(), counts: t.worker.Counts(nil), refusals: t.worker.Refused(nil), keys: keysIn(t.worker, len(t.w))}
 	failpoint.Hit(failpoint.AfterOperatorSnapshot)
 	if !t.out.writer.put(ctx, t.out.txn, output{barrier: b}) {
 		return false

@@ -34,6 +34,8 @@ type Error struct {
 	What string // a sentence without a full stop: what failed, with all numbers and names
 	Help string // what to do, perhaps a command; empty for Transient and Internal alone, which the process answers itself
 	Err  error  // the cause, may be nil
+
+	shown string // of kind Record: What without what it quotes of records; "": it is not known what that would be
 }
 
 // What to do about a failure that several places find.
@@ -45,15 +47,17 @@ const (
 	MemoryHelp = "write `store bolt(\"DIR\")` into the job of the .eo file to keep one"
 )
 
-func (e *Error) Error() string {
-	s := e.What
+func (e *Error) Error() string { return e.text(e.What, error.Error) }
+
+// text is the whole sentence.
+func (e *Error) text(what string, of func(error) string) string {
 	if e.Err != nil {
-		s += ": " + strings.TrimSuffix(e.Err.Error(), ".") // Kafka's texts are sentences
+		what += ": " + strings.TrimSuffix(of(e.Err), ".") // Kafka's texts are sentences
 	}
 	if e.Help != "" {
-		s += "; " + e.Help
+		what += "; " + e.Help
 	}
-	return s
+	return what
 }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -61,6 +65,27 @@ func (e *Error) Unwrap() error { return e.Err }
 // New makes a failure of the given kind.
 func New(kind Kind, help string, err error, what string, args ...any) error {
 	return &Error{Kind: kind, What: fmt.Sprintf(what, args...), Help: help, Err: err}
+}
+
+// OfRecord makes a failure of kind Record. What may quote the record, its key or a result; shown is the same without that.
+func OfRecord(help string, err error, what, shown string) error {
+	return &Error{Kind: Record, What: what, Help: help, Err: err, shown: shown}
+}
+
+// Shown is what everybody may read of err, also who can reach the port of a program and gives no password: contents of records may be secret, so
+// they are for the log alone. What others have put around an Error is left out, since it repeats its text.
+func Shown(err error) string {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	what := e.What
+	if e.Kind == Record {
+		if what = e.shown; what == "" {
+			return "a record or result is at fault; the log says which, and why"
+		}
+	}
+	return e.text(what, Shown)
 }
 
 // KindOf is the kind of err. What nobody has classified is a bug of ours: Internal.

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -134,6 +135,9 @@ func TestFailuresOfPrepare(t *testing.T) {
 				_, _, err = s.Prepare(b.ctx, 2, b.at(2))
 			}
 			wantKind(t, err, c.kind, c.parts...)
+			if text := failure.Shown(err); c.kind == failure.Record && (strings.Contains(text, `"k0"`) || !strings.Contains(text, c.parts[0])) {
+				t.Errorf("everybody can read %q", text)
+			}
 			if fault.Hits() == 0 {
 				t.Error("the fault was not met")
 			}

@@ -107,10 +107,10 @@ func (p *producer) rejected(f *flight, r *kgo.Record, err error) error {
 
 // rejected is the failure for a record that was not written.
 func (c *Cluster) rejected(f *flight, r *kgo.Record, err error) error {
-	const keyShown = 100
-	l, key := f.lane, "no key"
+	const keyShown = 100 // bytes, and for the log alone
+	l, key := f.lane, " with no key"
 	if r.Key != nil {
-		key = "key " + strconv.Quote(string(r.Key[:min(len(r.Key), keyShown)]))
+		key = " with key " + strconv.Quote(string(r.Key[:min(len(r.Key), keyShown)]))
 	}
 	switch {
 	case errors.Is(err, kerr.MessageTooLarge), errors.Is(err, kerr.RecordListTooLarge):
@@ -122,10 +122,15 @@ func (c *Cluster) rejected(f *flight, r *kgo.Record, err error) error {
 		if l.limit >= batchBytesMax {
 			help = "write less into the record: eoc writes none that is larger, whatever max.message.bytes of the topic is"
 		}
-		return failure.New(failure.Record, help, err, "a record for topic %s with %s, %s, is too large: %d bytes, the limit is %d with some overhead",
-			l.topic, key, f.whence(r), size, l.limit)
+		text := func(key string) string {
+			return fmt.Sprintf("a record for topic %s%s, %s, is too large: %d bytes, the limit is %d with some overhead", l.topic, key, f.whence(r), size, l.limit)
+		}
+		return failure.OfRecord(help, err, text(key), text(""))
 	case errors.Is(err, kerr.InvalidRecord):
-		return failure.New(failure.Record, "a compacted topic takes only records with a key", err, "topic %s refuses a record with %s, %s", l.topic, key, f.whence(r))
+		text := func(key string) string {
+			return fmt.Sprintf("topic %s refuses a record%s, %s", l.topic, key, f.whence(r))
+		}
+		return failure.OfRecord("a compacted topic takes only records with a key", err, text(key), text(""))
 	case errors.Is(err, kerr.UnknownTopicOrPartition):
 		return missing(l.topic)
 	}

@@ -194,8 +194,9 @@ func (r *reader) failed(ctx context.Context, topic string, id int32, err error) 
 		return r.tooLarge(ctx, err)
 	case errors.As(err, &large):
 		help := fmt.Sprintf("have the producer write smaller batches; to go on without these records, delete what is before offset %d with kafka-delete-records.sh, and start with --accept-loss", large.NextOffset)
-		return failure.New(failure.Record, help, nil, "topic %s, partition %d: the records from offset %d to before %d are one batch of more than %d MiB, decompressed, and none that large is read",
+		what := fmt.Sprintf("topic %s, partition %d: the records from offset %d to before %d are one batch of more than %d MiB, decompressed, and none that large is read",
 			topic, id, large.Offset, large.NextOffset, batchUnpack>>20)
+		return failure.OfRecord(help, nil, what, what)
 	}
 	return r.c.failed(needs(err, Right{"READ", ofTopic, topic}), "read topic %s, partition %d", topic, id)
 }

@@ -73,8 +73,9 @@ func (r *reader) tooLarge(ctx context.Context, cause error) error {
 	case size > 0:
 		help := fmt.Sprintf("have the producer write smaller batches, or lower max.message.bytes of the topic; to go on without these records, delete them with kafka-delete-records.sh, "+
 			"which takes the offset behind them, %d if it is one record, and start with --accept-loss", at+1)
-		return failure.New(failure.Record, help, nil, "topic %s, partition %d: the records from offset %d on are one batch of %.1f MiB, and none of more than %d MiB is read",
+		what := fmt.Sprintf("topic %s, partition %d: the records from offset %d on are one batch of %.1f MiB, and none of more than %d MiB is read",
 			p.topic, p.id, at, float64(size)/(1<<20), batchStored>>20)
+		return failure.OfRecord(help, nil, what, what)
 	case err != nil:
 		return r.c.failed(err, "find the batch of records that an answer was too large for (%v)", cause)
 	}

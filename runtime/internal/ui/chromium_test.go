@@ -177,7 +177,7 @@ func (b *tab) until(expression string) {
 // screenshots is where pictures go, for people; "": nowhere.
 func screenshots() string { return os.Getenv("EO_SCREENSHOTS") }
 
-// picture takes the whole page in light and dark, as wide as said, and wants it not to be wider than the window.
+// picture takes the whole page in light and dark, as wide as said, and wants it to be legible and not to be wider than the window.
 func (b *tab) picture(name string, width int64) {
 	b.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
@@ -186,6 +186,7 @@ func (b *tab) picture(name string, width int64) {
 		if over := eval[int](b, "document.documentElement.scrollWidth - window.innerWidth"); over > 0 {
 			b.t.Errorf("%s: the page is %d pixels wider than a window of %d", name, over, width)
 		}
+		b.legible(name, scheme)
 		if screenshots() == "" {
 			continue
 		}

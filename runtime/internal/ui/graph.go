@@ -1,5 +1,5 @@
 // Package ui is the page that a program shows of itself in a browser: its operators with what flows through them,
-// watermarks, lag, checkpoints and failures. The page is plain HTML, CSS and JavaScript, embedded as it stands; it asks
+// watermarks, lag, checkpoints and the last errors with their place. The page is plain HTML, CSS and JavaScript, embedded as it stands; it asks
 // for status.json again and again and works out rates by itself.
 package ui
 

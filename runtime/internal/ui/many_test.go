@@ -46,6 +46,10 @@ func busy(calls *atomic.Int64) engine.Status {
 		},
 	}
 	s.Failure = &s.Failures[1]
+	s.Refusals = []engine.Refusal{
+		{Operator: "a", Place: "w.eo:1", Reason: "<b>k</b>: not a number (byte 5)", Topic: "a", Partition: 7, Offset: 1_000_000 + n, At: now.Add(-2 * time.Minute), N: 1000 + n},
+		{Operator: "s/window", Place: "w.eo:6", Reason: "does not fit an int", WindowStart: 0, WindowEnd: 60_000_000, At: now.Add(-2 * time.Hour), N: 1},
+	}
 	for i := range int64(100) {
 		s.History = append(s.History, engine.CheckpointStatus{Number: n + i + 1, At: now.Add(time.Duration(i-99) * time.Second), Bytes: 1000 * i * i,
 			Took: engine.Durations{Align: 20 * time.Millisecond, Flush: time.Duration(i%17) * 10 * time.Millisecond, Store: 40 * time.Millisecond,
@@ -85,16 +89,25 @@ func TestManyPartitions(t *testing.T) {
 	}
 
 	// A failure leads to its operator, whose text stands below. No text becomes markup.
-	failure := eval[string](b, `document.querySelector("#failures li").innerText`)
+	failure := eval[string](b, `document.querySelector("#errors li").innerText`)
 	if !strings.Contains(failure, `division by zero`) || !strings.Contains(failure, `where x != "<img src=x onerror=alert(1)>"`) {
 		t.Errorf("the last failure is shown as %q", failure)
 	}
-	if n := eval[int](b, `document.querySelectorAll("main img, #failures b").length`); n != 0 {
+	if n := eval[int](b, `document.querySelectorAll("main img, #errors b").length`); n != 0 {
 		t.Error("text of the pipeline has become markup")
 	}
-	if id := eval[string](b, `document.querySelector(document.querySelector("#failures a").getAttribute("href").replace("/", "\\/")).querySelector("h3").firstChild.textContent`); id != "s/where" {
+	if id := eval[string](b, `document.querySelector(document.querySelector("#errors a").getAttribute("href").replace("/", "\\/")).querySelector("h3").firstChild.textContent`); id != "s/where" {
 		t.Errorf("the failure leads to %q", id)
 	}
+
+	// Between failures stands what was refused, by its time: a record by its offset, a result by its window. The focus stays while the text changes.
+	eval[any](b, `document.querySelectorAll("#errors a")[1].focus(), window.before = document.querySelectorAll("#errors li")[1].innerText`)
+	b.until(`document.querySelectorAll("#errors li")[1].innerText !== window.before`)
+	if text := eval[string](b, `document.activeElement.textContent`); text != "w.eo:1" {
+		t.Errorf("the focus is on %q", text)
+	}
+	b.until(`/^.*, the last of 1,00\d refused by a: w\.eo:1: <b>k<\/b>: not a number \(byte 5\); record of topic a, partition 7, offset 10000\d\d\n+w\.eo:1  source a/.test(document.querySelectorAll("#errors li")[1].innerText)`)
+	b.until(`document.querySelectorAll("#errors li")[3].innerText.includes("the last of 1 refused by s/window: w.eo:6: does not fit an int; result of the window 1970-01-01 00:00:00.000 to 1970-01-01 00:01:00.000")`)
 
 	// Every place can be reached with the keyboard, and a column is sorted by it.
 	eval[any](b, `[...document.querySelectorAll("#partitions-head button")].find((x) => x.textContent === "lag").focus(), 1`)
@@ -139,7 +152,7 @@ func TestOnePartition(t *testing.T) {
 		b.until(fmt.Sprintf(`document.querySelector("#phase").textContent === %q`, name))
 		b.until(fmt.Sprintf(`document.querySelectorAll("#partitions tr").length === %d`, map[string]int{"running": 1}[name]))
 	}
-	if shown := eval[bool](b, `document.querySelector("#no-windows").hidden || document.querySelector("#no-failures").hidden`); shown {
+	if shown := eval[bool](b, `document.querySelector("#no-windows").hidden || document.querySelector("#no-errors").hidden`); shown {
 		t.Error("the page does not say that there are no windows and no failures")
 	}
 	if text := eval[string](b, "document.body.innerText"); strings.Contains(text, "NaN") || strings.Contains(text, "undefined") {

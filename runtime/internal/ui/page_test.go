@@ -271,6 +271,19 @@ func (s *shop) wantCounts(b *tab) {
 	b.until(fmt.Sprintf(`(%s)(%s) === %q`, sorted, shown, want))
 }
 
+// wantRefusal waits until the page shows what source orders has refused last, with why, its place and how many there were, and nothing of its contents.
+func (s *shop) wantRefusal(b *tab) {
+	s.t.Helper()
+	b.until(`document.querySelector("#errors li")?.innerText.includes("orders.eo:8: amount: not a number (byte 26); record of topic orders, partition ")`)
+	b.until(fmt.Sprintf(`document.querySelector("#errors li").innerText.includes("the last of %d refused by orders: ")`, s.expected()["orders"]["rejected"]))
+	if href := eval[string](b, `document.querySelector("#errors a").textContent + document.querySelector("#errors a").getAttribute("href")`); href != "orders.eo:8#op-orders" {
+		s.t.Errorf("the refusal leads to %s", href)
+	}
+	if told := eval[bool](b, `fetch("/ui/status.json").then((r) => r.text()).then((text) => (text + document.body.innerText).includes("much"))`); told {
+		s.t.Error("the page tells what is in a record that was refused")
+	}
+}
+
 // TestPage looks at a program in a browser while orders flow, kills it, and sees the page find it again.
 func TestPage(t *testing.T) {
 	s := newShop(t)
@@ -299,6 +312,7 @@ func TestPage(t *testing.T) {
 	if flows["orders"] != want["orders"]["read"] || flows["user_totals/exchange"] != window["aggregated"]+window["late"] || flows["totals"] != want["totals"]["out"] {
 		t.Errorf("flows are %v, counts %v", flows, want)
 	}
+	s.wantRefusal(b)
 	b.picture("running", 1280)
 	b.picture("phone", 390)
 	b.do(chromedp.EmulateViewport(1280, 900))
@@ -311,6 +325,7 @@ func TestPage(t *testing.T) {
 	s.start()
 	b.until(`document.querySelector("#gone").hidden && document.querySelector("#phase").textContent === "running"`)
 	s.wantCounts(b)
+	s.wantRefusal(b)
 	b.quiet(true)
 
 	s.feed(20)

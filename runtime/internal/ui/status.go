@@ -24,6 +24,7 @@ type answer struct {
 	InFlight     *inFlight        `json:"inFlight"`
 	History      []checkpointJSON `json:"history"`  // oldest first
 	Failures     []failureJSON    `json:"failures"` // oldest first
+	Refusals     []refusalJSON    `json:"refusals"` // newest first, the last of each operator
 	Operators    []operatorJSON   `json:"operators"`
 	Partitions   []partitionJSON  `json:"partitions"`
 	Totals       []totalJSON      `json:"totals"` // of the newest checkpoint, over all partitions
@@ -48,6 +49,20 @@ type failureJSON struct {
 	At      int64  `json:"at"`
 	During  string `json:"during"`
 	Retried bool   `json:"retried"`
+}
+
+// refusalJSON holds nothing of what was refused but its place.
+type refusalJSON struct {
+	Operator  string `json:"operator"`
+	Place     string `json:"place"`
+	Reason    string `json:"reason"`
+	Topic     string `json:"topic,omitempty"` // of a record
+	Partition int32  `json:"partition"`
+	Offset    int64  `json:"offset"`
+	Start     int64  `json:"start"` // of the window of a result
+	End       int64  `json:"end"`
+	At        int64  `json:"at"`
+	N         int64  `json:"n"` // refused by the operator in all
 }
 
 type operatorJSON struct {
@@ -87,7 +102,7 @@ func newAnswer(s engine.Status, process, now time.Time) answer {
 	a := answer{
 		Process: process.UnixMilli(), Now: now.UnixMilli(), Pipeline: s.Pipeline, Phase: s.Phase.String(), Tasks: s.Tasks,
 		Since: now.UnixMilli(), Interval: s.Interval.Milliseconds(), Restarts: s.Restarts, Checkpoints: s.Checkpoints, Transactions: s.Transactions,
-		History: []checkpointJSON{}, Failures: []failureJSON{}, Operators: []operatorJSON{}, Partitions: []partitionJSON{},
+		History: []checkpointJSON{}, Failures: []failureJSON{}, Refusals: []refusalJSON{}, Operators: []operatorJSON{}, Partitions: []partitionJSON{},
 		Totals: []totalJSON{}, Sinks: []sinkJSON{},
 	}
 	if !s.Since.IsZero() {
@@ -107,6 +122,9 @@ func newAnswer(s engine.Status, process, now time.Time) answer {
 	}
 	for _, f := range s.Failures {
 		a.Failures = append(a.Failures, failureJSON{f.Text, f.At.UnixMilli(), f.During.String(), f.Retried})
+	}
+	for _, r := range s.Refusals {
+		a.Refusals = append(a.Refusals, refusalJSON{r.Operator, r.Place, r.Reason, r.Topic, r.Partition, r.Offset, r.WindowStart, r.WindowEnd, r.At.UnixMilli(), r.N})
 	}
 	for _, o := range s.Operators {
 		a.Operators = append(a.Operators, operatorJSON{o.ID, eventTime(o.W), o.W == math.MaxInt64, known(o.Keys)})

@@ -40,7 +40,7 @@ func TestFiles(t *testing.T) {
 	url := serve(t, ui.Page{Asked: func() engine.Status { return engine.Status{} }})
 	for name, kind := range map[string]string{
 		"": "text/html; charset=utf-8", "index.html": "text/html; charset=utf-8", "page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8",
-		"flow.js": "text/javascript; charset=utf-8", "graph.js": "text/javascript; charset=utf-8", "format.js": "text/javascript; charset=utf-8",
+		"errors.js": "text/javascript; charset=utf-8", "flow.js": "text/javascript; charset=utf-8", "graph.js": "text/javascript; charset=utf-8", "format.js": "text/javascript; charset=utf-8",
 		"icon.svg": "image/svg+xml", "graph.json": "application/json", "status.json": "application/json",
 	} {
 		answer, body := get(t, url+name)
@@ -75,6 +75,10 @@ func TestStatusJSON(t *testing.T) {
 			{Source: "s", Topic: "t", ID: 0, Next: 5, End: -1, Stable: -1, Watermark: math.MinInt64},
 			{Source: "s", Topic: "t", ID: 1, Next: 5, End: 9, Stable: 7, Watermark: 3},
 		},
+		Refusals: []engine.Refusal{
+			{Operator: "s", Place: "p.eo:1", Reason: "a: missing", Topic: "t", Partition: 1, Offset: 8, At: time.UnixMilli(5000), N: 2},
+			{Operator: "w", Place: "p.eo:3", Reason: "division by zero", WindowStart: 60_000_000, WindowEnd: 120_000_000, At: time.UnixMilli(4000), N: 1},
+		},
 		Counts: []checkpoint.Count{
 			{Operator: "s", Name: "read", Topic: "t", Partition: 0, N: 3}, {Operator: "s", Name: "read", Topic: "t", Partition: 1, N: 4},
 			{Operator: "w", Name: "late", Topic: "t", Partition: 1, N: 1}, {Operator: "out", Name: "out", Partition: -1, N: 2},
@@ -87,6 +91,8 @@ func TestStatusJSON(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"phase": `"running"`, "interval": "1000", "looked": "null", "inFlight": "null", "history": "[]", "failures": "[]",
+		"refusals": `[{"operator":"s","place":"p.eo:1","reason":"a: missing","topic":"t","partition":1,"offset":8,"start":0,"end":0,"at":5000,"n":2},` +
+			`{"operator":"w","place":"p.eo:3","reason":"division by zero","partition":0,"offset":0,"start":60000000,"end":120000000,"at":4000,"n":1}]`,
 		"operators": `[{"id":"none","watermark":null,"ended":false,"keys":null},{"id":"end","watermark":null,"ended":true,"keys":0},{"id":"some","watermark":1000000,"ended":false,"keys":7}]`,
 		"partitions": `[{"source":"s","topic":"t","id":0,"state":"active","next":5,"end":null,"lag":null,"stableLag":null,"watermark":null,"counts":{"read":3}},` +
 			`{"source":"s","topic":"t","id":1,"state":"active","next":5,"end":9,"lag":4,"stableLag":2,"watermark":3,"counts":{"late":1,"read":4}}]`,

@@ -1,14 +1,15 @@
 // The page asks how the pipeline stands once a second, and shows it. It goes on asking when the program is gone.
+import { Errors } from "./errors.js";
 import { brief, bytes, clock, count, duration, element, eventTime, fill, rate, setText, svg, unknown } from "./format.js";
 import { flows, Graph, Rates } from "./flow.js";
-import { boxLink, Drawing, figures, windowFigure } from "./graph.js";
+import { Drawing, figures, windowFigure } from "./graph.js";
 
 const pause = 1000, patience = 5000; // ms between two questions, and for an answer
 const $ = (id) => document.getElementById(id);
 const parts = ["align", "flush", "store", "commit", "confirm"];
 const total = (c) => c.took.reduce((a, b) => a + b, 0);
 
-let graph, drawing, rates, process, goneSince;
+let graph, drawing, errors, rates, process, goneSince;
 let order = { by: "partition", down: false };
 
 async function ask(name) {
@@ -35,6 +36,7 @@ async function begin(status) {
   const plan = await ask("graph.json");
   graph = new Graph(plan.nodes);
   drawing = new Drawing(graph, $("graph"));
+  errors = new Errors(graph, $("errors"));
   rates = new Rates();
   process = status.process;
   document.title = status.pipeline + " · eoc";
@@ -70,7 +72,7 @@ function show(s) {
     const w = windows.find((w) => w.id === n.id);
     return figures(n, sumOf, rateOf, came).concat(w ? windowFigure(w) : []);
   });
-  failures(s);
+  $("no-errors").hidden = errors.show(s) > 0;
   checkpoints(s);
   watermarks(s, windows);
   partitions(s, windows);
@@ -111,25 +113,6 @@ function tiles(s, rateOf) {
     setText(tile.querySelector("span"), value);
     setText(tile.querySelector("small"), more || "");
   });
-}
-
-function failures(s) {
-  const list = $("failures"), key = JSON.stringify(s.failures);
-  $("no-failures").hidden = s.failures.length > 0;
-  if (list.dataset.key === key) return;
-  list.dataset.key = key;
-  list.replaceChildren(...s.failures.toReversed().map((f) => {
-    const item = element("li", {}, element("span", { className: "quiet" }, `${clock(f.at)}, while ${f.during}${f.retried ? "; tried again" : ""}: `));
-    let node;
-    for (const piece of f.text.split(/(\S+\.eo:\d+)/)) {
-      const place = piece.replace(/^\W+/, ""), found = graph.atPlace(place);
-      if (found) item.append(piece.slice(0, -place.length), element("a", { href: boxLink(found) }, place));
-      else item.append(piece);
-      node ||= found;
-    }
-    if (node) item.append(element("pre", {}, `${node.place}  ${node.text}`));
-    return item;
-  }));
 }
 
 function checkpoints(s) {

@@ -1,0 +1,83 @@
+package runtime
+
+import (
+	"time"
+
+	"github.com/eoc-lang/eoc/runtime/internal/engine"
+)
+
+// refusals are what an operator has handed to on_error: how many records and results, and which was the last. The count stays, the last one is
+// handed over at a barrier.
+type refusals struct {
+	*counter
+	noted bool // since the last barrier
+	last  refusal
+}
+
+// refusal is a record or a result, and what is wrong with it. It holds nothing of its contents, which may be secret, and no text: it is overwritten
+// by the next one, so a topic full of bad records costs no memory.
+type refusal struct {
+	fault      Fault
+	part       *engine.Partition // nil: it is a result
+	offset     int64
+	start, end Time // of a result
+	at         time.Time
+}
+
+// refusals are those of that operator; several declarations of it share them.
+func (t *Task) refusals(operator, place string) *refusals {
+	c := t.counter(operator, place, countRejected)
+	for _, r := range t.refusing {
+		if r.counter == c {
+			return r
+		}
+	}
+	r := &refusals{counter: c}
+	t.refusing = append(t.refusing, r)
+	return r
+}
+
+// noteRecord notes the current record of in.
+func (r *refusals) noteRecord(in *Batch, f Fault) {
+	r.noted = true
+	r.last = refusal{fault: f, part: in.part, offset: in.records[in.i].Offset, at: in.source.task.now()}
+}
+
+// noteResult notes a result of the window from start to end.
+func (r *refusals) noteResult(t *Task, start, end Time, f Fault) {
+	r.noted = true
+	r.last = refusal{fault: f, start: start, end: end, at: t.now()}
+}
+
+// now asks the clock once for the records or windows at hand, however many of them are refused.
+func (t *Task) now() time.Time {
+	if t.clock.IsZero() {
+		t.clock = time.Now()
+	}
+	return t.clock
+}
+
+// refused appends what was noted since the last call: for each operator the last refusal.
+func (t *Task) refused(to []engine.Refusal) []engine.Refusal {
+	for _, r := range t.refusing {
+		if r.noted {
+			r.noted = false
+			to = append(to, r.told())
+		}
+	}
+	return to
+}
+
+// told is the last refusal as others see it.
+func (r *refusals) told() engine.Refusal {
+	const enough = 128 // bytes of a reason
+	last := &r.last
+	reason := last.fault.AppendText(make([]byte, 0, enough))
+	out := engine.Refusal{Operator: r.operator, Place: r.place, Reason: string(reason), At: last.at}
+	if p := last.part; p != nil {
+		out.Topic, out.Partition, out.Offset = p.Topic, p.ID, last.offset
+	} else {
+		out.WindowStart, out.WindowEnd = int64(last.start), int64(last.end)
+	}
+	return out
+}
