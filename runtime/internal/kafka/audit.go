@@ -125,7 +125,7 @@ func (c *Cluster) auditError(got kgo.Fetches) (err error) {
 		case errors.Is(e, kerr.OffsetOutOfRange) || errors.As(e, &loss):
 			err = failure.New(failure.Lost, "let the topic keep its records longer, and run it again", e, "records of topic %s, partition %d were deleted while they were to be read", topic, id)
 		case err == nil && errors.As(e, &large):
-			err = failure.New(failure.Record, fmt.Sprintf("compare what is before offset %d and what is from %d on by themselves", large.Offset, large.NextOffset), nil, "%s", unpacksTooLarge(large))
+			err = failure.New(failure.Record, "have the producer write smaller batches", nil, "%s", unpacksTooLarge(large))
 		case err == nil:
 			err = c.failed(needs(e, reads(topic)), "read topic %s, partition %d", topic, id)
 		}
