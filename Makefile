@@ -36,6 +36,7 @@ race_test = env CGO_ENABLED=1 $(go_test) -race
 
 test: check cross ## everything that must hold before a change is taken
 	$(go_test) -tags eo_failpoints ./runtime/internal/failpoint
+	$(go_test) -run '^TestFlood' ./runtime/internal/kafka
 	go run ./internal/faultcheck \
 		$(race_test) -timeout 60m $$(go list ./... | grep -v -E '/($(subst $(space),|,$(strip $(plain))))(/|$$)') -- \
 		$(go_test) -timeout 60m $(plain:%=./%/...)

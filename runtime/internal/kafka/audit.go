@@ -50,9 +50,14 @@ func (c *Cluster) ReadCommitted(ctx context.Context, stretches []Stretch, visit 
 	if len(ends) == 0 {
 		return ctx.Err()
 	}
+	pool := &fetchPool{}
+	unpacker, err := newUnpacker(pool)
+	if err != nil {
+		return err
+	}
 	client, err := kgo.NewClient(append(c.options(c.txns), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.ConsumePartitions(from),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.KeepControlRecords(), kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(partitionBytes),
-		kgo.MaxConcurrentFetches(fetches), kgo.FetchMaxWait(fetchWait), kgo.WithPools(&fetchPool{}))...)
+		kgo.MaxConcurrentFetches(fetches), kgo.FetchMaxWait(fetchWait), kgo.WithDecompressor(unpacker), kgo.WithPools(pool))...)
 	if err != nil {
 		return failure.New(failure.Internal, "", err, "set up a reader")
 	}
@@ -69,6 +74,9 @@ func (c *Cluster) ReadCommitted(ctx context.Context, stretches []Stretch, visit 
 			return failure.New(failure.Transient, "look at the brokers, and run it again", err, "no record came within %v, with %s not read to the end", stallLimit, left(ends))
 		case err != nil:
 			return err
+		}
+		if got.NumRecords() == 0 && refused(got) && pool.lent.isFull() && client.BufferedFetchRecords() == 0 {
+			pool.lent.collect()
 		}
 		passed := int64(0)
 		got.EachRecord(func(r *kgo.Record) {
@@ -111,9 +119,13 @@ func left(ends map[partition]Stretch) string {
 func (c *Cluster) auditError(got kgo.Fetches) (err error) {
 	got.EachError(func(topic string, id int32, e error) {
 		var loss *kgo.ErrDataLoss
+		var large *kgo.ErrDecompressTooLarge
 		switch {
+		case errors.Is(e, errFull):
 		case errors.Is(e, kerr.OffsetOutOfRange) || errors.As(e, &loss):
 			err = failure.New(failure.Lost, "let the topic keep its records longer, and run it again", e, "records of topic %s, partition %d were deleted while they were to be read", topic, id)
+		case err == nil && errors.As(e, &large):
+			err = failure.New(failure.Record, "have the producer write smaller batches", nil, "%s", unpacksTooLarge(large))
 		case err == nil:
 			err = c.failed(needs(e, reads(topic)), "read topic %s, partition %d", topic, id)
 		}

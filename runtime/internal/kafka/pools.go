@@ -11,7 +11,15 @@ import (
 type fetchPool struct {
 	records sync.Pool // of *[]kgo.Record
 	bytes   sync.Pool // of *[]byte
+	lent    lent      // of bytes, and what points there
 }
+
+// What memory is kept. That of a rare large batch would go to small ones, which hold all of it, and have all of it cleared.
+const (
+	keptMost  = 8 << 20   // bytes in one piece
+	keptSmall = 256 << 10 // for whatever batch
+	keptRatio = 64        // of more than that to the batch as it is stored
+)
 
 var (
 	_ kgo.PoolRecords         = (*fetchPool)(nil)
@@ -27,16 +35,25 @@ func (p *fetchPool) GetRecords(n int) []kgo.Record {
 }
 
 // PutRecords takes memory back.
-func (p *fetchPool) PutRecords(s []kgo.Record) { p.records.Put(&s) }
+func (p *fetchPool) PutRecords(s []kgo.Record) {
+	if cap(s)*recordTakes <= keptMost {
+		p.records.Put(&s)
+	}
+}
 
 // GetDecompressBytes returns memory to decompress into. It grows if it does not suffice.
 func (p *fetchPool) GetDecompressBytes(compressed []byte, _ kgo.CompressionCodecType) []byte {
 	const ratio = 4 // of JSON, about
-	if s, ok := p.bytes.Get().(*[]byte); ok {
+	if s, ok := p.bytes.Get().(*[]byte); ok && cap(*s) <= max(keptSmall, keptRatio*len(compressed)) {
 		return (*s)[:0]
 	}
 	return make([]byte, 0, ratio*len(compressed))
 }
 
 // PutDecompressBytes takes memory back.
-func (p *fetchPool) PutDecompressBytes(s []byte) { p.bytes.Put(&s) }
+func (p *fetchPool) PutDecompressBytes(s []byte) {
+	p.lent.back(s)
+	if cap(s) <= keptMost {
+		p.bytes.Put(&s)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -17,7 +18,7 @@ import (
 	"github.com/eoc-lang/eoc/runtime/internal/record"
 )
 
-// Limits of what a reader fetches ahead: up to fetches × fetchBytes, before decompression. They are small on purpose: what is
+// Limits of what a reader fetches ahead: up to fetches × fetchBytes, before decompression (what comes of that: unpack.go). They are small on purpose: what is
 // fetched is zeroed, received, decoded and given back while it is in the processor's cache, which costs a fifth less
 // than with Kafka's own limits of 50 MB and 1 MB, in a third of the memory.
 const (
@@ -51,6 +52,9 @@ type cursor struct {
 type reader struct {
 	c      *Cluster
 	client *kgo.Client
+	pool   *fetchPool
+	polled atomic.Int32  // batches that Poll has handed on and that have not come back
+	came   chan struct{} // one has
 
 	mu      sync.Mutex
 	cursors map[partition]*cursor
@@ -62,12 +66,16 @@ type reader struct {
 // NewReader opens a reader of partitions at their offsets. Nothing resets an offset: one that is out of range is a
 // failure of kind Lost.
 func (c *Cluster) NewReader(readUncommitted bool, start []engine.Position) (engine.Reader, error) {
-	r := &reader{c: c, cursors: map[partition]*cursor{}}
+	r := &reader{c: c, pool: &fetchPool{}, came: make(chan struct{}, 1), cursors: map[partition]*cursor{}}
 	level := kgo.ReadCommitted()
 	if readUncommitted {
 		level = kgo.ReadUncommitted()
 	}
 	at, err := r.place(start)
+	if err != nil {
+		return nil, err
+	}
+	unpacker, err := newUnpacker(r.pool)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +90,8 @@ func (c *Cluster) NewReader(readUncommitted bool, start []engine.Position) (engi
 		kgo.MaxConcurrentFetches(fetches),
 		kgo.FetchMaxWait(fetchWait),
 		kgo.BrokerMaxReadBytes(answerBytes),
-		kgo.MaxDecompressBatchBytes(batchUnpack),
-		kgo.WithPools(&fetchPool{}),
+		kgo.WithDecompressor(unpacker),
+		kgo.WithPools(r.pool),
 	)...)
 	if err != nil {
 		return nil, failure.New(failure.Internal, "", err, "set up a reader")
@@ -144,12 +152,16 @@ func (r *reader) Poll(ctx context.Context) (engine.Fetched, error) {
 	if err := r.check(ctx, got); err != nil {
 		return engine.Fetched{}, err
 	}
+	if got.NumRecords() == 0 && refused(got) {
+		r.awaitRoom(ctx)
+	}
 	b, _ := r.free.Get().(*batch)
 	if b == nil {
 		b = &batch{}
 		b.release = func() { r.recycle(b) }
 	}
 	b.load(got)
+	r.polled.Add(1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range b.chunks {
@@ -158,6 +170,27 @@ func (r *reader) Poll(ctx context.Context) (engine.Fetched, error) {
 		cursor.next, chunk.Source = chunk.Next, cursor.source
 	}
 	return engine.Fetched{Chunks: b.chunks, Release: b.release}, nil
+}
+
+// refused says that a fetch could not be unpacked.
+func refused(got kgo.Fetches) (full bool) {
+	got.EachError(func(_ string, _ int32, err error) { full = full || errors.Is(err, errFull) })
+	return full
+}
+
+// awaitRoom waits until something may be unpacked again. What is in the way is with the tasks, or next in line for Poll, or nowhere.
+func (r *reader) awaitRoom(ctx context.Context) {
+	switch {
+	case !r.pool.lent.isFull():
+	case r.polled.Load() > 0:
+		select {
+		case <-r.came:
+		case <-ctx.Done():
+		case <-r.client.Context().Done():
+		}
+	case r.client.BufferedFetchRecords() == 0:
+		r.pool.lent.collect()
+	}
 }
 
 // misplaced is the error of an Add.
@@ -171,7 +204,7 @@ func (r *reader) misplaced() error {
 func (r *reader) check(ctx context.Context, got kgo.Fetches) error {
 	err := r.misplaced()
 	got.EachError(func(topic string, id int32, e error) {
-		if err == nil || errors.Is(e, kerr.OffsetOutOfRange) {
+		if !errors.Is(e, errFull) && (err == nil || errors.Is(e, kerr.OffsetOutOfRange)) {
 			err = r.failed(ctx, topic, id, e)
 		}
 	})
@@ -194,8 +227,7 @@ func (r *reader) failed(ctx context.Context, topic string, id int32, err error) 
 		return r.tooLarge(ctx, err)
 	case errors.As(err, &large):
 		help := fmt.Sprintf("have the producer write smaller batches; to go on without these records, delete what is before offset %d with kafka-delete-records.sh, and start with --accept-loss", large.NextOffset)
-		what := fmt.Sprintf("topic %s, partition %d: the records from offset %d to before %d are one batch of more than %d MiB, decompressed, and none that large is read",
-			topic, id, large.Offset, large.NextOffset, batchUnpack>>20)
+		what := unpacksTooLarge(large)
 		return failure.OfRecord(help, nil, what, what)
 	}
 	return r.c.failed(needs(err, Right{"READ", ofTopic, topic}), "read topic %s, partition %d", topic, id)
@@ -315,5 +347,13 @@ func (r *reader) recycle(b *batch) {
 	clear(b.chunks)
 	clear(b.records)
 	clear(b.headers)
+	if cap(b.records)*recordTakes+cap(b.headers)*headerTakes > keptMost {
+		b.records, b.headers = nil, nil
+	}
 	r.free.Put(b)
+	r.polled.Add(-1)
+	select {
+	case r.came <- struct{}{}:
+	default: // it is known
+	}
 }

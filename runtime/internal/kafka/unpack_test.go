@@ -1,0 +1,178 @@
+package kafka
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/eoc-lang/eoc/internal/kafkatest"
+	"github.com/eoc-lang/eoc/runtime/internal/failure"
+)
+
+// squeezed writes records to an embedded broker, each a batch of its own that is as small as can be.
+func squeezed(t *testing.T, b *bed, records ...*kgo.Record) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.Addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchCompression(kgo.ZstdCompression()),
+		kgo.ProducerBatchMaxBytes(batchUnpack), kgo.BrokerMaxWriteBytes(2*batchUnpack))
+	b.must(err)
+	defer client.Close()
+	for _, r := range records {
+		r.Topic = b.in
+		b.must(client.ProduceSync(b.ctx, r).FirstErr())
+	}
+}
+
+// A batch that would take gigabytes by its headers alone is refused as one that unpacks to too much is. One that takes less is read, though it is more than a
+// reader holds of several.
+func TestHeadersTakeTooMuch(t *testing.T) {
+	b := newBedAt(t, kafkatest.StartLiar(t).Broker)
+	most := batchMost / headerTakes
+	squeezed(t, b, &kgo.Record{Headers: make([]kgo.RecordHeader, heldMost/headerTakes+1)}, &kgo.Record{Headers: make([]kgo.RecordHeader, most)})
+	r := b.reader(false, b.at(0)...)
+	got, err := r.Poll(b.ctx)
+	b.must(err)
+	if n := len(got.Chunks[0].Records); n != 1 || got.Chunks[0].Next != 1 {
+		t.Fatalf("%d records were read, up to %d", n, got.Chunks[0].Next)
+	}
+	got.Release()
+	_, err = r.Poll(b.ctx)
+	wantKind(t, err, failure.Record, "partition 0: the records from offset 1 to before 2 are one batch of more than 128 MiB, decompressed, or of more than 512 MiB with")
+}
+
+// Memory that the client has thrown away is not in the way for ever.
+func TestThrownAwayIsCollected(t *testing.T) {
+	b := newBedAt(t, kafkatest.StartLiar(t).Broker)
+	squeezed(t, b, &kgo.Record{Value: []byte("v")})
+	r := b.reader(false, b.at(0)...)
+	lent := &r.(*reader).pool.lent
+	if !lent.add(make([]byte, heldMost+1), 0) || lent.add(make([]byte, 1), 0) {
+		t.Fatal("alone any memory may go out, and none with too much")
+	}
+	if values, _ := b.until(r, map[int32]int64{0: 1}); len(values) != 1 || values[0] != "v" {
+		t.Errorf("read %q", values)
+	}
+}
+
+// A reader whose memory is with the tasks waits for it, and no longer than it is wanted.
+func TestAwaitRoom(t *testing.T) {
+	b := newBedAt(t, kafkatest.StartLiar(t).Broker)
+	r := b.reader(false, b.at(0)...).(*reader)
+	r.polled.Add(2)
+	r.awaitRoom(b.ctx) // there is some
+	held := make([]byte, heldMost)
+	r.pool.lent.add(held, 0)
+	r.pool.lent.add(held[:1:1], 0)
+	over, cancel := context.WithCancel(b.ctx)
+	cancel()
+	r.awaitRoom(over)
+	go r.recycle(&batch{})
+	r.awaitRoom(b.ctx)
+	go r.Close()
+	r.awaitRoom(b.ctx)
+	runtime.KeepAlive(held)
+}
+
+// What is counted is what the client makes of a batch, and no less of one that is broken.
+func TestCount(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	for range 2000 {
+		var batch []byte
+		n := random.IntN(20)
+		for i := range n {
+			batch = appendRecord(batch, random, i)
+		}
+		records, headers := count(batch)
+		if r, h := decoded(t, batch, n); r != records || h != headers || r != n {
+			t.Fatalf("%d records with %d headers of %d were counted, the client made %d and %d: %x", records, headers, n, r, h, batch)
+		}
+		if len(batch) == 0 {
+			continue
+		}
+		for range 1 + random.IntN(3) {
+			batch[random.IntN(len(batch))] = byte(random.Uint32())
+		}
+		batch = batch[:random.IntN(len(batch)+1)]
+		records, headers = count(batch)
+		if r, h := decoded(t, batch, n); r > records || h > headers {
+			t.Fatalf("%d records with %d headers were counted, the client made %d and %d: %x", records, headers, r, h, batch)
+		}
+	}
+}
+
+func appendRecord(batch []byte, random *rand.Rand, i int) []byte {
+	some := func() []byte {
+		if n := random.IntN(200) - 20; n >= 0 {
+			return make([]byte, n)
+		}
+		return nil
+	}
+	r := kmsg.Record{TimestampDelta64: random.Int64N(1<<40) - 1<<39, OffsetDelta: int32(i), Key: some(), Value: some()}
+	for range max(0, random.IntN(300)-200) {
+		r.Headers = append(r.Headers, kmsg.Header{Key: string(some()), Value: some()})
+	}
+	unsized := r.AppendTo(nil)[1:] // a length of 0 is one byte
+	r.Length = int32(len(unsized))
+	return r.AppendTo(batch)
+}
+
+// decoded is what the client makes of an uncompressed batch.
+func decoded(t *testing.T, section []byte, n int) (records, headers int) {
+	t.Helper()
+	const summed, beforeLength = 21, 12
+	batch := kmsg.RecordBatch{PartitionLeaderEpoch: -1, Magic: 2, LastOffsetDelta: int32(n) - 1, NumRecords: int32(n), ProducerID: -1, Records: section}
+	batch.Length = int32(len(batch.AppendTo(nil)) - beforeLength)
+	batch.CRC = int32(crc32.Checksum(batch.AppendTo(nil)[summed:], crc32.MakeTable(crc32.Castagnoli)))
+	from := kmsg.NewFetchResponseTopicPartition()
+	from.RecordBatches = batch.AppendTo(nil)
+	got, _ := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{}, &from, kgo.DefaultDecompressor(), nil)
+	for _, r := range got.Records {
+		headers += len(r.Headers)
+	}
+	return len(got.Records), headers
+}
+
+// BenchmarkUnpack compares ours with the client's, on batches as producers write them by default, and large ones.
+func BenchmarkUnpack(b *testing.B) {
+	for _, records := range []int{80, 5000} {
+		var batch []byte
+		for i := range records {
+			r := kmsg.Record{OffsetDelta: int32(i), Key: []byte("customer"), Value: fmt.Appendf(nil, `{"order":%d,"customer":"c%d","note":"%0*d"}`, i, i%97, benchRecord-60, rand.Uint64())}
+			r.Length = int32(len(r.AppendTo(nil)) - 1)
+			batch = r.AppendTo(batch)
+		}
+		compressor, err := kgo.DefaultCompressor(kgo.Lz4Compression())
+		if err != nil {
+			b.Fatal(err)
+		}
+		var to bytes.Buffer
+		small, codec := compressor.Compress(&to, batch)
+		pool := &fetchPool{}
+		ours, err := newUnpacker(pool)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for name, of := range map[string]kgo.Decompressor{"client": ours.client, "ours": ours} {
+			b.Run(fmt.Sprintf("%s/%d", name, records), func(b *testing.B) {
+				b.ReportAllocs()
+				b.SetBytes(int64(len(batch)))
+				for b.Loop() {
+					out, err := of.Decompress(small, codec)
+					if err != nil {
+						b.Fatal(err)
+					}
+					pool.PutDecompressBytes(out)
+				}
+			})
+		}
+	}
+}
