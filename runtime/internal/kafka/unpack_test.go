@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
