@@ -111,7 +111,7 @@ func launch(o Options) (*Broker, error) {
 			err = b.connect()
 		}
 		if err == nil && o.Secure {
-			err = b.addUser()
+			err = b.addUsers()
 		}
 		if err == nil {
 			return b, nil

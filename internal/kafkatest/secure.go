@@ -25,9 +25,11 @@ type Secured struct {
 	Client    Identity   // a certificate that MTLS takes
 }
 
-// User and Password are what the listeners with SASL ask for. The password is one that is found wherever it should not be.
+// Users and Password are what the listeners with SASL ask for. SCRAM-SHA-256 knows one of the users, all else the other, so that who takes one SCRAM for the other
+// is not let in. The password is one that is found wherever it should not be.
 const (
 	User     = "shop"
+	User256  = "shop-256"
 	Password = "Canary-7f3a91-Password"
 )
 
@@ -97,20 +99,20 @@ func (b *Broker) secure(settings map[string]string) error {
 	return nil
 }
 
-// addUser makes the user of the listener Scram known.
-func (b *Broker) addUser() error {
+// addUsers makes the users of the listener Scram known.
+func (b *Broker) addUsers() error {
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
-	for _, m := range []kadm.ScramMechanism{kadm.ScramSha256, kadm.ScramSha512} { // a request may name a user once
-		const iterations = 4096 // the fewest that Kafka takes
-		answer, err := kadm.NewClient(b.client).AlterUserSCRAMs(ctx, nil,
-			[]kadm.UpsertSCRAM{{User: User, Mechanism: m, Iterations: iterations, Password: Password}})
-		if err == nil {
-			err = answer.Error()
-		}
-		if err != nil {
-			return fmt.Errorf("add user %s: %w", User, err)
-		}
+	const iterations = 4096 // the fewest that Kafka takes
+	answer, err := kadm.NewClient(b.client).AlterUserSCRAMs(ctx, nil, []kadm.UpsertSCRAM{
+		{User: User256, Mechanism: kadm.ScramSha256, Iterations: iterations, Password: Password},
+		{User: User, Mechanism: kadm.ScramSha512, Iterations: iterations, Password: Password},
+	})
+	if err == nil {
+		err = answer.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("add users %s and %s: %w", User256, User, err)
 	}
 	return nil
 }

@@ -21,8 +21,9 @@ type Compiler struct {
 
 // Mode is how a binary is built.
 type Mode struct {
-	Failpoints bool // with crash points
-	Race       bool // with Go's race detector
+	Failpoints bool   // with crash points
+	Race       bool   // with Go's race detector
+	Secret     string // NAME=value in the environment of eoc, which keeps its Go in Source then; "" for nothing of that
 }
 
 type variant struct {
@@ -57,13 +58,20 @@ func (c *Compiler) Build(t testing.TB, name, text string, mode Mode) string {
 		if mode.Race {
 			args = append(args, "--race")
 		}
-		return run(exec.Command(eoc.path, args...))
+		cmd := exec.Command(eoc.path, args...)
+		if mode.Secret != "" {
+			cmd.Args, cmd.Env = append(cmd.Args, "--keep-source", Source(output)), append(os.Environ(), mode.Secret)
+		}
+		return run(cmd)
 	})
 	if b.err != nil {
 		t.Fatal(b.err)
 	}
 	return b.path
 }
+
+// Source is the folder with the Go of a binary that was built with Mode.Secret.
+func Source(binary string) string { return filepath.Join(filepath.Dir(binary), "source") }
 
 func (c *Compiler) build(v variant, with func(output string) error) *binary {
 	c.mu.Lock()

@@ -59,7 +59,11 @@ func connect(t *testing.T, addr string, conn secure.Config) error {
 }
 
 func asUser(m secure.Mechanism, password string) *secure.SASL {
-	return &secure.SASL{Mechanism: m, User: kafkatest.User, Secret: secure.Value("EO_SASL_PASSWORD", password)}
+	user := kafkatest.User
+	if m == secure.Scram256 {
+		user = kafkatest.User256
+	}
+	return &secure.SASL{Mechanism: m, User: user, Secret: secure.Value("EO_SASL_PASSWORD", password)}
 }
 
 func bearer(token string) *secure.SASL {
