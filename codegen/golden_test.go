@@ -72,7 +72,9 @@ func generate(t testing.TB, g *planner.Graph, o codegen.Options) []codegen.File 
 // a package that `go vet ./...` compiles.
 func TestGolden(t *testing.T) {
 	for _, name := range examples(t) {
-		t.Run(name, func(t *testing.T) { checkGolden(t, name, filepath.Join(root, "golden", name), codegen.Options{}) })
+		t.Run(name, func(t *testing.T) {
+			checkGolden(t, filepath.Join(root, "examples", name+".eo"), filepath.Join(root, "golden", name), codegen.Options{})
+		})
 	}
 }
 
@@ -90,15 +92,19 @@ func TestGoldenOfRuntime(t *testing.T) {
 	golden.Check(t, filepath.Join(root, "runtime", "generated_test.go"), text)
 }
 
-// TestGoldenPackage does so with the package that `eoc generate` makes of one of them. Examples of rttest use it.
+// TestGoldenPackage does so with packages that `eoc generate` makes: of an example, which examples of rttest use, and of a pipeline whose
+// columns have every type.
 func TestGoldenPackage(t *testing.T) {
-	checkGolden(t, "orders", filepath.Join(root, "golden", "packages", "orders"), codegen.Options{Package: "orders"})
+	for _, path := range []string{filepath.Join(root, "examples", "orders.eo"), "testdata/corpus/columns.eo"} {
+		name := strings.TrimSuffix(filepath.Base(path), ".eo")
+		checkGolden(t, path, filepath.Join(root, "golden", "packages", name), codegen.Options{Package: name})
+	}
 }
 
-func checkGolden(t *testing.T, example, dir string, o codegen.Options) {
+func checkGolden(t *testing.T, path, dir string, o codegen.Options) {
 	t.Helper()
 	made := map[string]bool{}
-	for _, f := range generate(t, plan(t, filepath.Join(root, "examples", example+".eo")), o) {
+	for _, f := range generate(t, plan(t, path), o) {
 		golden.Check(t, filepath.Join(dir, f.Name), f.Data)
 		made[f.Name] = true
 	}
