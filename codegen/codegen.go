@@ -6,7 +6,7 @@
 //
 // Three steps: analyse decides which rows need a Go type and which of their fields are read (model.go),
 // names are dealt once (names.go), and a file is printed for each source and stream, one for all
-// sinks, and main.go for the declarations.
+// sinks, and main.go for the declarations; in a package for other code, one that makes its records JSON.
 package codegen
 
 import (
@@ -64,11 +64,15 @@ func Generate(g *planner.Graph, o Options) (files []File, err error) {
 		files = append(files, p.render("sinks.go", p.sinksFile))
 	}
 	first := "main.go"
-	if o.Package != "main" {
+	if p.isPackage() {
 		first = "pipeline.go"
+		files = append(files, p.render("records.go", p.recordsFile))
 	}
 	return slices.Insert(files, 0, p.render(first, p.mainFile)), nil // last: it declares what the others use
 }
+
+// isPackage reports whether p becomes a package for other code, not a program.
+func (p *program) isPackage() bool { return p.opts.Package != "main" }
 
 // bug is a graph that codegen cannot print. It is thrown with panic: no caller between has anything to
 // do about it.

@@ -19,7 +19,7 @@ var seed = flag.Uint64("seed", 0, "of the random program, its input and the sche
 // TestCorpus generates a package of every example and of every file in testdata/corpus, builds them
 // together, has vet and staticcheck look at them, and runs each in memory on random records, in random portions and
 // interleavings, alone and with several tasks, with crashes in between. What comes out is what
-// the reference says, whatever the schedule.
+// the reference says, whatever the schedule, and the types of the package read and write it.
 func TestCorpus(t *testing.T) {
 	graphs := map[string]*planner.Graph{}
 	m := newModule(t)
@@ -43,6 +43,9 @@ func TestCorpus(t *testing.T) {
 	graphs["random"] = planText(t, "random.eo", []byte(randomProgram(*seed, 60)))
 	m.add(t, "random", graphs["random"])
 	names = append(names, "random")
+	if len(m.rows["columns"]) != 2 {
+		t.Fatalf("the sinks of columns.eo write %v", m.rows["columns"])
+	}
 	m.addRunner(t)
 	runner := filepath.Join(m.dir, "run")
 	m.run(t, "build", "-o", runner, "./runner")

@@ -91,8 +91,10 @@ func TestFullFiles(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if _, err := codegen.Generate(g, codegen.Options{}); err != nil {
-				t.Error(err)
+			for _, o := range []codegen.Options{{}, {Package: "embedded"}} {
+				if _, err := codegen.Generate(g, o); err != nil {
+					t.Error(err)
+				}
 			}
 		})
 	}

@@ -72,7 +72,9 @@ func generate(t testing.TB, g *planner.Graph, o codegen.Options) []codegen.File 
 // a package that `go vet ./...` compiles.
 func TestGolden(t *testing.T) {
 	for _, name := range examples(t) {
-		t.Run(name, func(t *testing.T) { checkGolden(t, name, filepath.Join(root, "golden", name), codegen.Options{}) })
+		t.Run(name, func(t *testing.T) {
+			checkGolden(t, filepath.Join(root, "examples", name+".eo"), filepath.Join(root, "golden", name), codegen.Options{})
+		})
 	}
 }
 
@@ -90,11 +92,17 @@ func TestGoldenOfRuntime(t *testing.T) {
 	golden.Check(t, filepath.Join(root, "runtime", "generated_test.go"), text)
 }
 
-// TestGoldenPackages does so with the package that `eoc generate` makes of each. Tests of the runtime and examples of rttest use them.
+// TestGoldenPackages does so with packages that `eoc generate` makes: of each example, which tests of the runtime and examples of rttest use, and of a pipeline whose
+// columns have every type.
 func TestGoldenPackages(t *testing.T) {
+	paths := []string{"testdata/corpus/columns.eo"}
 	for _, name := range examples(t) {
+		paths = append(paths, filepath.Join(root, "examples", name+".eo"))
+	}
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".eo")
 		t.Run(name, func(t *testing.T) {
-			checkGolden(t, name, filepath.Join(root, "golden", "packages", name), codegen.Options{Package: name})
+			checkGolden(t, path, filepath.Join(root, "golden", "packages", name), codegen.Options{Package: name})
 		})
 	}
 }
@@ -111,10 +119,10 @@ func TestGoldenOfSettings(t *testing.T) {
 	}
 }
 
-func checkGolden(t *testing.T, example, dir string, o codegen.Options) {
+func checkGolden(t *testing.T, path, dir string, o codegen.Options) {
 	t.Helper()
 	made := map[string]bool{}
-	for _, f := range generate(t, plan(t, filepath.Join(root, "examples", example+".eo")), o) {
+	for _, f := range generate(t, plan(t, path), o) {
 		golden.Check(t, filepath.Join(dir, f.Name), f.Data)
 		made[f.Name] = true
 	}

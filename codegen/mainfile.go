@@ -15,7 +15,7 @@ func (p *program) mainFile(f *jen.File) {
 		f.PackageComment(line)
 	}
 	kind := "program"
-	if p.opts.Package != "main" {
+	if p.isPackage() {
 		kind = "package"
 	}
 	f.Comment("// This " + kind + " needs API 1 of the runtime. If this line does not compile, generate\n" +
@@ -23,12 +23,12 @@ func (p *program) mainFile(f *jen.File) {
 	f.Const().Id("_").Op("=").Add(rt("API1"))
 	f.Line()
 	definition := "Pipeline"
-	if p.opts.Package == "main" {
+	if !p.isPackage() {
 		definition = "definition"
 		f.Func().Id("main").Params().Block(rt("Main").Call(jen.Id(definition).Call()))
 		f.Line()
 	}
-	if p.opts.Package == "main" {
+	if !p.isPackage() {
 		f.Comment("// definition is what the runtime has to know before it makes tasks.")
 	} else {
 		f.Comment("// Pipeline is the pipeline of " + oneLine(p.graph.File) + ", for rt.Run and, in tests, rttest.Start.")
@@ -41,7 +41,7 @@ func (p *program) mainFile(f *jen.File) {
 
 func (p *program) packageComment() []string {
 	what := "// Package " + p.opts.Package + " is"
-	if p.opts.Package == "main" {
+	if !p.isPackage() {
 		what = "// Command " + oneLine(p.graph.Job.Name) + " runs"
 	}
 	lines := []string{what + " the pipeline of " + oneLine(p.graph.File) + ":", "//"}
@@ -215,7 +215,7 @@ func (s *source) declare(c *code) {
 	c.add(
 		jen.Id("p").Dot(s.field).Op("=").Id("t").Dot("Source").Call(
 			rt("SourceSpec").Add(braces(l)), jen.Id("p").Dot(s.read)),
-		jen.Id("p").Dot(s.cursor).Op("=").Id(s.newJSON).Call(),
+		jen.Id("p").Dot(s.cursor).Op("=").Id(s.scanner.newJSON).Call(),
 	)
 }
 

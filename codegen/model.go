@@ -56,9 +56,12 @@ func (r *record) field(column string) *field {
 }
 
 // newRecord makes a type of the columns of row that are in use.
-func newRecord(name, noun string, row ir.Row, used columns) *record {
+func (p *program) newRecord(name, noun string, row ir.Row, used columns) *record {
 	r := &record{name: name, noun: noun}
 	members := newScope()
+	if p.isPackage() {
+		members = newScope("MarshalJSON", "UnmarshalJSON")
+	}
 	for i, f := range row {
 		if used[i] {
 			r.fields = append(r.fields, field{f.Name, members.member(exported(f.Name)), f.Type})

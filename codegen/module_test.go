@@ -18,12 +18,13 @@ import (
 // them. It sees eoc as any other module would.
 type module struct {
 	dir   string
-	names []string // of the generated packages
+	names []string                     // of the generated packages
+	rows  map[string]map[string]string // the types of what sinks write, by package and topic
 }
 
 func newModule(t testing.TB) *module {
 	t.Helper()
-	m := &module{dir: t.TempDir()}
+	m := &module{dir: t.TempDir(), rows: map[string]map[string]string{}}
 	here, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
@@ -54,14 +55,21 @@ func (m *module) write(t testing.TB, name string, data []byte) {
 	}
 }
 
+// encoder is the begin of the method of a sink: its topic and the type of its rows.
+var encoder = regexp.MustCompile(`to topic ([\w.-]+)\.\nfunc \(p \*pipeline\) \w+\(r \*(\w+), at rt\.Time\)`)
+
 // add generates the package of g as a library.
 func (m *module) add(t testing.TB, name string, g *planner.Graph) {
 	t.Helper()
+	m.rows[name] = map[string]string{}
 	for _, f := range generate(t, g, codegen.Options{Package: name}) {
 		if formatted, err := format.Source(f.Data); err != nil || string(formatted) != string(f.Data) {
 			t.Errorf("%s/%s is not as gofmt writes it (%v)", name, f.Name, err)
 		}
 		m.write(t, name+"/"+f.Name, f.Data)
+		for _, e := range encoder.FindAllStringSubmatch(string(f.Data), -1) {
+			m.rows[name][e[1]] = e[2]
+		}
 	}
 	m.names = append(m.names, name)
 }
@@ -82,6 +90,14 @@ func (m *module) addRunner(t testing.TB) {
 	b.WriteString(")\n\nvar pipelines = map[string]func() rt.Pipeline{\n")
 	for _, n := range m.names {
 		fmt.Fprintf(&b, "\t%q: %s.Pipeline,\n", n, n)
+	}
+	b.WriteString("}\n\nvar rows = map[string]map[string]row{\n")
+	for _, n := range m.names {
+		fmt.Fprintf(&b, "\t%q: {\n", n)
+		for topic, typ := range m.rows[n] {
+			fmt.Fprintf(&b, "\t\t%q: new(%s.%s),\n", topic, n, typ)
+		}
+		b.WriteString("\t},\n")
 	}
 	b.WriteString("}\n")
 	m.write(t, "runner/pipelines.go", []byte(b.String()))

@@ -46,7 +46,7 @@ func (c *chain) rejectedAs(row ir.Row) *rejected {
 	typeName := p.names.takeBeside(c.locals, unexported(name)+"Row")
 	r := &rejected{
 		row:    row,
-		record: newRecord(typeName, "result", row, all(row)),
+		record: p.newRecord(typeName, "result", row, all(row)),
 		method: p.members.member("reject" + exported(name) + "Row"),
 	}
 	w.rejected = append(w.rejected, r)

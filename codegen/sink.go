@@ -26,7 +26,7 @@ func (p *program) addSink(n *planner.Node) {
 	p.sinks, p.sinkOf[n] = append(p.sinks, s), s
 	if s.record = p.shared(p.inputs(n, planner.Rows, planner.Late)); s.record == nil {
 		s.own = true
-		s.record = newRecord(p.names.take(exported(s.node.ID)+"Row"), "row", s.node.Row, all(s.node.Row))
+		s.record = p.newRecord(p.names.take(exported(s.node.ID)+"Row"), "row", s.node.Row, all(s.node.Row))
 	}
 }
 

@@ -18,13 +18,9 @@ type source struct {
 
 	field, cursor  string // of pipeline
 	read           string // method of pipeline
-	newJSON        string
-	constants      []string // numbers of the fields, as record.fields
+	scanner        *scanner
 	recordVariable string
 }
-
-// maxFields is what a JSON cursor can keep track of.
-const maxFields = 64
 
 func (p *program) addSource(n *planner.Node, op *planner.Source) {
 	s := &source{program: p, node: n, op: op}
@@ -36,7 +32,7 @@ func (p *program) addSource(n *planner.Node, op *planner.Source) {
 		panic(bugf("source %s uses %d fields, more than %d", n.ID, len(op.Used), maxFields))
 	}
 	if twin := p.twin(op); twin != nil {
-		s.record, s.newJSON, s.constants = twin.record, twin.newJSON, twin.constants
+		s.record, s.scanner = twin.record, twin.scanner
 		s.sharesType = true
 	} else {
 		s.nameType()
@@ -67,18 +63,18 @@ func (s *source) nameType() {
 	for _, i := range s.op.Used {
 		used[i] = true
 	}
-	s.record = newRecord(p.names.take(exported(s.op.TypeName)), phrase(s.op.TypeName), s.node.Row, used)
-	s.newJSON = p.names.take("new" + s.record.name + "JSON")
-	for _, f := range s.record.fields {
-		s.constants = append(s.constants, p.names.take(unexported(s.record.name)+f.name))
+	s.record = p.newRecord(p.names.take(exported(s.op.TypeName)), phrase(s.op.TypeName), s.node.Row, used)
+	s.scanner = p.newScanner(s.record, s.record.fields)
+	for i, f := range s.record.fields {
+		s.scanner.defaults[i] = s.node.Row[s.node.Row.Index(f.column)].Default
 	}
 }
 
 // variable is what a value of type r is called: by its first letter, or by its whole name if the
 // letter means something else. It stands beside the receiver and the parameters of any function, and hides no
 // name of the package: so it is dealt when those are known.
-func (p *program) variable(r *record) string {
-	free := p.names.inner("p", "c", "in", "value")
+func (p *program) variable(r *record, beside ...string) string {
+	free := p.names.inner(append(beside, "p", "c", "in", "value")...)
 	n := unexported(r.name)
 	letter := string([]rune(n)[:1])
 	switch letter {
@@ -95,7 +91,7 @@ func (s *source) print(f *jen.File) {
 	}
 	s.printRead(f)
 	if !s.sharesType {
-		s.printReadJSON(f)
+		s.scanner.printRead(f, s.recordVariable)
 	}
 }
 
@@ -103,44 +99,8 @@ func (s *source) printType(f *jen.File) {
 	p := s.program
 	f.Comment("// " + s.record.name + " is a record of source " + oneLine(s.node.ID) + " (" + p.place(s.op.TypePlace) + ").")
 	f.Add(s.record.declaration("the batch"))
-	if len(s.record.fields) > 0 {
-		f.Comment("// The fields of " + s.record.name + ", as " + s.newJSON + " numbers them.")
-		var lines []jen.Code
-		for i, c := range s.constants {
-			line := jen.Id(c)
-			if i == 0 {
-				line.Op("=").Iota()
-			}
-			lines = append(lines, line)
-		}
-		f.Const().Defs(lines...)
-		f.Line()
-	}
-	f.Func().Id(s.newJSON).Params().Op("*").Add(rt("JSON")).Block(jen.Return(rt("NewJSON").Call(s.fieldTable())))
-	f.Line()
+	s.scanner.printTable(f)
 }
-
-// fieldTable lists the fields that the cursor stops at.
-func (s *source) fieldTable() jen.Code {
-	if len(s.record.fields) == 0 {
-		return jen.Nil()
-	}
-	var lines []jen.Code
-	for i, f := range s.record.fields {
-		spec := []jen.Code{jen.Id("Name").Op(":").Lit(f.column)}
-		if s.optional(f) {
-			spec = append(spec, jen.Id("Optional").Op(":").True())
-		}
-		lines = append(lines, jen.Id(s.constants[i]).Op(":").Values(spec...))
-	}
-	return jen.Index().Add(rt("Field")).Add(multiline(lines))
-}
-
-// optional reports whether a record may do without f.
-func (s *source) optional(f field) bool { return f.typ.Null || s.def(f) != nil }
-
-// def is the default of f, or nil.
-func (s *source) def(f field) *ir.Const { return s.node.Row[s.node.Row.Index(f.column)].Default }
 
 // printRead prints the loop over a batch.
 func (s *source) printRead(f *jen.File) {
@@ -201,72 +161,4 @@ func (s *source) eventTime(v value) value {
 		}
 	}
 	return value{code: jen.Id("in").Dot("At").Call(), prec: primary}
-}
-
-// printReadJSON prints the scanner: a switch over the fields that are used.
-func (s *source) printReadJSON(f *jen.File) {
-	var body []jen.Code
-	var cases []jen.Code
-	var defaults []jen.Code
-	optional := false
-	for i, fd := range s.record.fields {
-		target := jen.Id(s.recordVariable).Dot(fd.name)
-		optional = optional || s.optional(fd)
-		read := jen.Add(target).Op("=").Add(pick(fd.typ.Null, some(readValue(fd.typ), fd.typ), readValue(fd.typ)).code)
-		if s.optional(fd) {
-			read = jen.If(jen.Op("!").Id("c").Dot("Null").Call()).Block(read)
-		}
-		if d := s.def(fd); d != nil {
-			defaults = append(defaults, jen.Id(fd.name).Op(":").Add(constant(defaultOf(d, fd.typ)).code))
-		}
-		cases = append(cases, jen.Case(jen.Id(s.constants[i])).Block(read))
-	}
-	if optional {
-		body = append(body, jen.Op("*").Id(s.recordVariable).Op("=").Id(s.record.name).Add(maybeLines(defaults)))
-	}
-	if len(cases) > 0 {
-		body = append(body, jen.For(jen.Id("c").Dot("Begin").Call(jen.Id("value")), jen.Id("c").Dot("Next").Call(), jen.Empty()).Block(
-			jen.Switch(jen.Id("c").Dot("Field").Call()).Block(cases...)))
-	} else {
-		body = append(body, jen.Id("c").Dot("Begin").Call(jen.Id("value")), jen.Id("c").Dot("Next").Call())
-	}
-	body = append(body, jen.Return(jen.Id("c").Dot("End").Call()))
-	noun := a(s.record.noun)
-	f.Comment("// readJSON reads " + noun + " from value. It returns false if value is not one.")
-	f.Func().Params(jen.Id(s.recordVariable).Op("*").Id(s.record.name)).Id("readJSON").Params(
-		jen.Id("c").Op("*").Add(rt("JSON")), jen.Id("value").Index().Byte()).Bool().Block(body...)
-}
-
-// defaultOf is the literal d as a t.
-func defaultOf(d *ir.Const, t ir.Type) *ir.Const {
-	c, ok := cast(d, t).(*ir.Const)
-	if !ok {
-		panic(bugf("default of type %s for a %s", d.T, t))
-	}
-	return c
-}
-
-// readValue reads a value of type t at the cursor c.
-func readValue(t ir.Type) value {
-	read := func(method string, args ...jen.Code) value { return name("c").method(method, args...) }
-	switch t.Kind {
-	case ir.Bool:
-		return read("Bool")
-	case ir.Int:
-		return read("Int")
-	case ir.Float:
-		return read("Float")
-	case ir.String:
-		return read("String")
-	case ir.Decimal:
-		return read("Decimal"+pick(t.Wide(), "128", ""), jen.Lit(t.Precision), jen.Lit(t.Scale))
-	case ir.Duration:
-		return read("Duration")
-	case ir.Timestamp:
-		if t.Unit == ir.Text {
-			return read("Time")
-		}
-		return read("TimeUnit", unit(t.Unit))
-	}
-	panic(bugf("no way to read %s", t))
 }

@@ -53,7 +53,7 @@ func (s *stream) resolve() {
 	}
 	if s.record = p.shared(inputs); s.record == nil {
 		s.own = true
-		s.record = newRecord(p.names.take(exported(s.name)+"Row"), "row", s.row, p.live[s.first])
+		s.record = p.newRecord(p.names.take(exported(s.name)+"Row"), "row", s.row, p.live[s.first])
 	}
 	if s.window != nil {
 		s.window.resolve()
@@ -80,7 +80,7 @@ func (s *stream) outType(n *planner.Node) *record {
 		return s.record
 	}
 	if s.out == nil {
-		s.out = newRecord(s.program.names.take(exported(s.name)), s.noun(), n.Row, s.program.live[n])
+		s.out = s.program.newRecord(s.program.names.take(exported(s.name)), s.noun(), n.Row, s.program.live[n])
 	}
 	return s.out
 }
@@ -95,7 +95,7 @@ func (s *stream) lateType() *record {
 	}
 	if s.late == nil {
 		row := s.window.op.Input
-		s.late = newRecord(s.program.names.take(exported(s.name)+"Late"), "late row", row, all(row))
+		s.late = s.program.newRecord(s.program.names.take(exported(s.name)+"Late"), "late row", row, all(row))
 	}
 	return s.late
 }

@@ -56,6 +56,9 @@ const (
 	byZero          = "division by zero"
 )
 
+// Error is the text of the fault, which is an error where a record is read outside of a pipeline.
+func (f Fault) Error() string { return string(f.AppendText(nil)) }
+
 // AppendText appends the fault as a sentence: `amount: not a number (byte 57)`.
 func (f Fault) AppendText(b []byte) []byte {
 	if f.Field != "" {

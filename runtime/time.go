@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"strconv"
+	"time"
 )
 
 // Time is a point in time in microseconds since 1970-01-01T00:00:00Z, or a length
@@ -31,6 +32,12 @@ const (
 	lastTime       = 2_932_897*Day - 1 // 9999-12-31T23:59:59.999999Z
 	longerThanTime = lastTime - firstTime + 1
 )
+
+// TimeOf is t as a field of a record has it. What is finer than a microsecond is dropped, towards the past.
+func TimeOf(t time.Time) Time { return Time(t.UnixMicro()) }
+
+// Time is the point in time t as the standard library has it, in UTC.
+func (t Time) Time() time.Time { return time.UnixMicro(int64(t)).UTC() }
 
 // day is the date of the last timestamp read. Nearly all records share it.
 type day struct {

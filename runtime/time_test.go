@@ -218,3 +218,28 @@ func TestLengths(t *testing.T) {
 		t.Errorf("%v, %v", Second.duration(), MaxTime.duration())
 	}
 }
+
+// TestTimeOf goes to package time and back.
+func TestTimeOf(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		at   Time
+	}{
+		{"1970-01-01T00:00:00Z", 0},
+		{"2026-01-01T02:00:05.25+02:00", 1_767_225_605*Second + 250*Millisecond},
+		{"1969-12-31T23:59:59.9999995Z", -1}, // towards the past
+		{"0001-01-01T00:00:00Z", firstTime},
+		{"9999-12-31T23:59:59.999999999Z", lastTime},
+	} {
+		at, err := time.Parse(time.RFC3339Nano, c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := TimeOf(at); got != c.at {
+			t.Errorf("%s: got %d, want %d", c.text, got, c.at)
+		}
+		if got, want := c.at.Time(), at.Add(-time.Duration(at.Nanosecond()%1000)).UTC(); got != want {
+			t.Errorf("%d: got %s, want %s", c.at, got, want)
+		}
+	}
+}

@@ -3,8 +3,10 @@ package rttest_test
 import (
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/eoc-lang/eoc/golden/packages/orders"
+	rt "github.com/eoc-lang/eoc/runtime"
 	"github.com/eoc-lang/eoc/runtime/rttest"
 )
 
@@ -41,19 +43,19 @@ func Example() {
 
 // Records can be written as Go values, too; what they become is compared with all of a topic.
 func ExampleTest_Expect() {
-	type Order struct {
-		UserID string  `json:"user_id"`
-		Amount float64 `json:"amount"`
-		At     string  `json:"at"`
-	}
+	start := rt.TimeOf(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	p := rttest.Start(t, orders.Pipeline())
-	p.Send("orders", Order{"u1", 10, "2026-01-01T00:00:05Z"})
+	p.Send("orders", orders.Order{UserID: []byte("u1"), Amount: 10_00, At: start + 5*rt.Second})
 	p.Expect("user-totals") // the window is open
 	p.End()
 	p.Expect("user-totals", `{
 		"user_id": "u1", "total": 10.00, "orders": 1,
 		"window_start": "2026-01-01T00:00:00Z", "window_end": "2026-01-01T00:01:00Z"
 	}`)
+	p.Expect("user-totals", orders.UserTotals{
+		UserID: []byte("u1"), Total: rt.Wide(10_00), Orders: 1,
+		WindowStart: start, WindowEnd: start + rt.Minute,
+	})
 	// Output:
 }
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Results is the values of all records of a topic so far, decoded with encoding/json: decimals are JSON
-// numbers, times texts of RFC 3339. With one task the order is the same each time; between keys it means nothing.
+// Results is the values of all records of a topic so far, decoded with encoding/json: into a type that the pipeline's
+// package has for them, or into another, for which decimals are JSON numbers, times texts of RFC 3339. With one task the order is the same each time; between keys it means nothing.
 func Results[V any](p *Test, topic string) []V {
 	p.t.Helper()
 	var list []V

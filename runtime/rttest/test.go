@@ -42,7 +42,8 @@ func (c Config) Start(t T, p rt.Pipeline) *Test {
 }
 
 // Send feeds records to partition 0 of a topic. A string or []byte is a record's value, a Record a whole
-// one, and of anything else the JSON is a record's value. nil is a record without a value.
+// one, and of anything else the JSON is a record's value, such as of a type that the pipeline's package has for
+// records. nil is a record without a value.
 func (p *Test) Send(topic string, records ...any) {
 	p.t.Helper()
 	p.SendTo(topic, 0, records...)

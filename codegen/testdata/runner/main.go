@@ -71,6 +71,9 @@ func run() error {
 		}
 	}
 	out.state = stateOf(r, s.SinkTopics)
+	if err := out.reread(rows[s.Pipeline]); err != nil {
+		return err
+	}
 	return json.NewEncoder(os.Stdout).Encode(out)
 }
 
@@ -80,6 +83,27 @@ func stateOf(r *rttest.Run, topics []string) state {
 		s.Sinks[topic] = r.Output(topic)
 	}
 	return s
+}
+
+// row is a type of a package for what a sink writes.
+type row interface {
+	json.Marshaler
+	json.Unmarshaler
+}
+
+// reread decodes all that was written into the types of the package, which write it again, byte for byte.
+func (s state) reread(rows map[string]row) error {
+	for topic, row := range rows {
+		for _, r := range s.Sinks[topic] {
+			if err := row.UnmarshalJSON(r.Value); err != nil {
+				return fmt.Errorf("a %T cannot be read: %w: %s", row, err, r.Value)
+			}
+			if text, err := row.MarshalJSON(); err != nil || string(text) != string(r.Value) {
+				return fmt.Errorf("a %T becomes %s (%v), and was %s", row, text, err, r.Value)
+			}
+		}
+	}
+	return nil
 }
 
 func (s step) run(r *rttest.Run) error {

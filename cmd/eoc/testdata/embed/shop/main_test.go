@@ -2,7 +2,9 @@ package main
 
 import (
 	"testing"
+	"time"
 
+	rt "github.com/eoc-lang/eoc/runtime"
 	"github.com/eoc-lang/eoc/runtime/rttest"
 
 	"example.com/shop/orders"
@@ -21,32 +23,28 @@ func TestTotals(t *testing.T) {
 	}`)
 }
 
-// order is what the service sends, total what it wants to know of a result.
-type order struct {
-	UserID string  `json:"user_id"`
-	Amount float64 `json:"amount"`
-	At     string  `json:"at"`
-}
+// start is when the records of these tests begin.
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-type total struct {
-	UserID string  `json:"user_id"`
-	Total  float64 `json:"total"`
+// order is a record as the service sends it. An amount has two digits behind the point: it counts hundredths.
+func order(user string, amount int64, after time.Duration) orders.Order {
+	return orders.Order{UserID: []byte(user), Amount: amount, At: rt.TimeOf(start.Add(after))}
 }
 
 func TestLateAndBadRecords(t *testing.T) {
 	p := rttest.Start(t, orders.Pipeline())
-	late := order{"u1", 99, "2026-01-01T00:00:59Z"}
+	late := order("u1", 99_00, 59*time.Second)
 	p.Send("orders",
-		order{"u1", 10, "2026-01-01T00:00:05Z"},
-		order{"u2", 7, "2026-01-01T00:05:00Z"}, // closes the window of the first minute
+		order("u1", 10_00, 5*time.Second),
+		order("u2", 7_50, 5*time.Minute), // closes the window of the first minute
 		late,
 		"not JSON")
 	p.Expect("orders-late", late)
 	if letters := p.DeadLetters("orders.dlq"); len(letters) != 1 || string(letters[0].Value) != "not JSON" {
 		t.Errorf("dead letters: %+v", letters)
 	}
-	results := rttest.Results[total](p, "user-totals")
-	if len(results) != 1 || results[0] != (total{"u1", 10}) {
+	results := rttest.Results[orders.UserTotals](p, "user-totals")
+	if len(results) != 1 || results[0].Total != rt.Wide(10_00) || !results[0].WindowStart.Time().Equal(start) {
 		t.Errorf("results: %+v", results)
 	}
 }
@@ -54,9 +52,9 @@ func TestLateAndBadRecords(t *testing.T) {
 // Killed between two checkpoints, the pipeline shows each result once to who reads committed records.
 func TestCrash(t *testing.T) {
 	p := rttest.Start(t, orders.Pipeline())
-	p.Send("orders", order{"u1", 10, "2026-01-01T00:00:05Z"})
+	p.Send("orders", order("u1", 10_00, 5*time.Second))
 	p.Checkpoint()
-	p.Send("orders", order{"u2", 7, "2026-01-01T00:05:00Z"})
+	p.Send("orders", order("u2", 7_50, 5*time.Minute))
 	if n := len(p.Committed("user-totals")); n != 0 {
 		t.Errorf("%d results are committed before the checkpoint", n)
 	}
