@@ -186,7 +186,7 @@ func (a *Account) passMilestone(n int64, at time.Time) {
 	}
 }
 
-// After is a time after which a record at an offset was written: that of the last milestone before it. It is zero if there is none.
+// After is a time after which a committed record at an offset was written: that of the last milestone before it. It is zero if there is none.
 func (a *Account) After(topic string, partition int32, offset int64) time.Time {
 	if a == nil {
 		return time.Time{}

@@ -30,15 +30,13 @@ const RepairHelp = "the program's verb `txn repair` writes the end marker that a
 type Owned struct {
 	ids       []string // transactional ids
 	producers []int64  // of transactions that the state names
-	account   *checkpoint.Account
+	newest    *checkpoint.Checkpoint // of the state; nil: there is none
+	confirmed bool
 }
 
 // Own finds them in what a start knows.
 func Own(set checkpoint.Setup) Owned {
-	o := Owned{}
-	if set.Newest != nil {
-		o.account = set.Newest.Account
-	}
+	o := Owned{newest: set.Newest, confirmed: set.Confirmed}
 	add := func(ids ...string) {
 		for _, id := range ids {
 			if id != "" && !slices.Contains(o.ids, id) {
@@ -251,8 +249,9 @@ func (o Owned) HeldBack(ctx context.Context, c Cluster, all []Held) ([]Held, err
 	held, err := HeldBack(ctx, c, all, o.looksLost, o.ids...)
 	for _, h := range held {
 		for i, x := range h.Holds {
-			if o.Has(x) {
-				h.Holds[i].After = o.account.After(x.Topic, x.Partition, x.First)
+			// Of what is not committed the account knows nothing.
+			if o.newest != nil && o.newest.Fate(o.confirmed, x.Producer, x.Epoch) == checkpoint.ItIsCommitted {
+				h.Holds[i].After = o.newest.Account.After(x.Topic, x.Partition, x.First)
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func (w *outputWatch) look(ctx context.Context, now time.Time) error {
 		}
 	}
 	w.seen = seen
-	lost, unknown, err := Own(checkpoint.Setup{IDs: w.IDs(), Newest: w.newest.Load()}).lost(ctx, w.clusters.job(), ask)
+	lost, unknown, err := Own(checkpoint.Setup{IDs: w.IDs(), Newest: w.newest.Load(), Confirmed: true}).lost(ctx, w.clusters.job(), ask)
 	if err != nil {
 		return err // it is asked again at the next look
 	}

@@ -12,7 +12,7 @@ type lent struct {
 	mu    sync.Mutex
 	takes map[weak.Pointer[byte]]int
 	total int
-	full  bool // something was refused, and too much is still out to try again
+	wants int // what was refused last takes, and there was no room for it since; 0: nothing waits
 }
 
 // add takes note of memory that goes out, unless that becomes too much. Alone, any may go.
@@ -23,8 +23,11 @@ func (l *lent) add(memory []byte, beside int) bool {
 	name, takes := weak.Make(&memory[:1][0]), cap(memory)+beside
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.total > 0 && l.total+takes > heldMost {
-		l.full = true
+	if !l.fits(takes) {
+		l.sweep()
+	}
+	if !l.fits(takes) {
+		l.wants = takes
 		return false
 	}
 	if l.takes == nil {
@@ -34,6 +37,9 @@ func (l *lent) add(memory []byte, beside int) bool {
 	l.total += takes
 	return true
 }
+
+// fits says whether so much more may go out. l.mu is held.
+func (l *lent) fits(takes int) bool { return l.total == 0 || l.total+takes <= heldMost }
 
 // back takes note of memory that has come back. Some never went out.
 func (l *lent) back(memory []byte) {
@@ -46,18 +52,30 @@ func (l *lent) back(memory []byte) {
 	l.gone(name)
 }
 
-// isFull says that nothing more can go out for now. To try costs the unpacking of a batch.
+// isFull says that nothing more can go out for now: to try costs the unpacking of a batch, and what was refused is to get its turn.
 func (l *lent) isFull() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.full
+	return l.wants > 0
 }
 
 // collect finds memory that nobody has any more.
 func (l *lent) collect() {
+	l.mu.Lock()
+	l.sweep()
+	full := l.wants > 0
+	l.mu.Unlock()
+	if !full {
+		return
+	}
 	runtime.GC()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.sweep()
+}
+
+// sweep forgets what was collected. l.mu is held.
+func (l *lent) sweep() {
 	for name := range l.takes {
 		if name.Value() == nil {
 			l.gone(name)
@@ -65,11 +83,14 @@ func (l *lent) collect() {
 	}
 }
 
-// gone forgets memory. l.mu is held.
+// gone forgets memory, if it is known. l.mu is held.
 func (l *lent) gone(name weak.Pointer[byte]) {
-	l.total -= l.takes[name]
+	takes, known := l.takes[name]
+	if !known {
+		return
+	}
 	delete(l.takes, name)
-	if l.total <= heldMost/2 {
-		l.full = false
+	if l.total -= takes; l.fits(l.wants) {
+		l.wants = 0
 	}
 }

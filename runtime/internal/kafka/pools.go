@@ -16,9 +16,10 @@ type fetchPool struct {
 
 // What memory is kept. That of a rare large batch would go to small ones, which hold all of it, and have all of it cleared.
 const (
-	keptMost  = 8 << 20   // bytes in one piece
-	keptSmall = 256 << 10 // for whatever batch
-	keptRatio = 64        // of more than that to the batch as it is stored
+	keptMost   = 8 << 20   // bytes in one piece
+	polledMost = 32 << 20  // of the records of a poll
+	keptSmall  = 256 << 10 // for whatever batch
+	keptRatio  = 64        // of more than that to the batch as it is stored
 )
 
 var (

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -347,7 +348,7 @@ func (r *reader) recycle(b *batch) {
 	clear(b.chunks)
 	clear(b.records)
 	clear(b.headers)
-	if cap(b.records)*recordTakes+cap(b.headers)*headerTakes > keptMost {
+	if cap(b.records)*int(unsafe.Sizeof(record.Record{}))+cap(b.headers)*int(unsafe.Sizeof(record.Header{})) > polledMost {
 		b.records, b.headers = nil, nil
 	}
 	r.free.Put(b)

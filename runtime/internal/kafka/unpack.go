@@ -13,7 +13,8 @@ import (
 )
 
 // The client decodes all batches of an answer at once. Half a MiB of one partition can be forty batches of which each unpacks to 128 MiB, and a
-// header of two bytes becomes eighty. So each batch is weighed when it is unpacked, before the client makes records of it. What is too much together with
+// header of two bytes becomes eighty. So each compressed batch is weighed when it is unpacked, before the client makes records of it (one that is not compressed takes
+// what is fetched, and what its records and headers take: docs/operations.md). What is too much together with
 // what is held already stays at the broker: the client returns the records in front of that batch, and asks for it again next time.
 
 // What batches take that are unpacked, with their records, from there until their records were processed. Ordinary ones take a tenth of that.
@@ -83,7 +84,7 @@ func count(batch []byte) (records, headers int) {
 		n, start := number(batch)
 		size := length(n)
 		if start == 0 || n&negative != 0 || size > len(batch)-start {
-			break
+			return records + len(batch), headers // for a batch that is broken the client makes room for as many records as it claims, one for each byte at most
 		}
 		records++
 		headers += countHeaders(batch[start : start+size])

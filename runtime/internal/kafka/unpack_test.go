@@ -46,6 +46,53 @@ func TestHeadersTakeTooMuch(t *testing.T) {
 	wantKind(t, err, failure.Record, "partition 0: the records from offset 1 to before 2 are one batch of more than 128 MiB, decompressed, or of more than 512 MiB with")
 }
 
+// What is refused waits for room, and nothing else is unpacked meanwhile. Room is made by what comes back, not by what never went out.
+func TestLent(t *testing.T) {
+	var l lent
+	first, second, stranger := make([]byte, heldMost/4), make([]byte, heldMost/4), make([]byte, 1)
+	if !l.add(first, 0) || !l.add(second, 0) || l.isFull() {
+		t.Fatal("there is room for both")
+	}
+	const large = heldMost*3/4 - 1 // beside the byte
+	refused := make([]byte, 1)
+	if l.add(refused, large) {
+		t.Fatal("there is no room for as much")
+	}
+	l.back(refused)
+	l.back(stranger)
+	if !l.isFull() {
+		t.Error("nothing has come back, and something waits")
+	}
+	if l.collect(); !l.isFull() {
+		t.Error("all is still in use, and something waits")
+	}
+	l.back(second)
+	if l.isFull() || !l.add(refused, large) {
+		t.Error("a quarter has come back, and there is no room for three quarters")
+	}
+	runtime.KeepAlive(first)
+}
+
+// Memory that the client has thrown away is not in the way for ever, be it little.
+func TestLittleThrownAwayIsCollected(t *testing.T) {
+	var l lent
+	for _, leaked := range []int{1, heldMost / 4} {
+		l.add(make([]byte, leaked), 0)
+		wanted := make([]byte, heldMost-leaked+1)
+		for range 3 { // the client asks for it again
+			if !l.isFull() && l.add(wanted, 0) {
+				l.back(wanted)
+				break
+			}
+			l.back(wanted)
+			l.collect()
+		}
+		if l.isFull() || l.total != 0 {
+			t.Errorf("%d bytes that nobody has are in the way of %d: %d are counted", leaked, len(wanted), l.total)
+		}
+	}
+}
+
 // Memory that the client has thrown away is not in the way for ever.
 func TestThrownAwayIsCollected(t *testing.T) {
 	b := newBedAt(t, kafkatest.StartLiar(t).Broker)
