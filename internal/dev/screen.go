@@ -74,6 +74,12 @@ func (s *screen) say(text string, args ...any) {
 // results shows records. The form without columns is stable: role, topic, key and value with tabs between them, and of a
 // dead letter the reason; a record without key has "-", and what is no plain text is quoted as in Go. That they cannot be written is said once.
 func (s *screen) results(records []devkafka.Record) error {
+	reasons := make([]string, len(records)) // before others are kept from saying something: whence a record came may not be known yet
+	for i, r := range records {
+		if len(r.Headers) > 0 {
+			reasons[i] = s.reasonOf(r)
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var failure error
@@ -85,7 +91,7 @@ func (s *screen) results(records []devkafka.Record) error {
 			s.broken = true
 		}
 	}
-	for _, r := range records {
+	for i, r := range records {
 		s.count[r.Topic]++
 		key := "-"
 		if r.Key != nil {
@@ -93,7 +99,7 @@ func (s *screen) results(records []devkafka.Record) error {
 		}
 		kind, value, reason := s.role[r.Topic], printable(r.Value), ""
 		if kind == refused {
-			reason = s.reasonOf(r)
+			reason = reasons[i]
 		}
 		if s.columns {
 			print(clear + s.row(kind, r.Topic, key, value, reason))
