@@ -28,8 +28,8 @@ const RepairHelp = "the program's verb `txn repair` writes the end marker that a
 
 // Owned says which producers are the pipeline's.
 type Owned struct {
-	ids       []string // transactional ids
-	producers []int64  // of transactions that the state names
+	ids       []string               // transactional ids
+	producers []int64                // of transactions that the state names
 	newest    *checkpoint.Checkpoint // of the state; nil: there is none
 	confirmed bool
 }
