@@ -20,10 +20,11 @@ cross: ## compile eoc and a program for other systems; nothing runs them, so it 
 	@set -e; for s in $(systems); do echo "compiling for $$s"; \
 		GOOS=$${s%/*} GOARCH=$${s#*/} CGO_ENABLED=0 go build -gcflags='all=-N -l' -o /dev/null ./cmd/eoc ./golden/orders; done
 
-# The race detector is for what runs in programs and in eoc on many goroutines. What compiles runs on one, and so does the model of the protocol; and where tests
-# drive programs as processes, it would make them wait for their own calculations. Of the crash matrix one example is built with it. `make race` has it everywhere.
-plain = internal/e2e cmd/eoc codegen dsl planner runtime/internal/checkpoint internal/build internal/crashtest internal/demo \
-	internal/reference internal/tidy internal/vulncheck
+# The race detector is for what runs in programs and in eoc on many goroutines. What compiles runs on one, and so do the tools
+# of this repository and the model of the protocol; and where tests drive programs as processes, it would make them wait for their own calculations. Of the crash matrix one example is built with it. `make race` has it everywhere.
+plain = internal/e2e cmd/eoc codegen dsl planner golden runtime/internal/checkpoint internal/bench internal/build internal/crashtest internal/demo \
+	internal/deploy internal/diag internal/faultcheck internal/generate internal/golden internal/judge internal/pages internal/reference internal/skip \
+	internal/tidy internal/vulncheck
 empty =
 space = $(empty) $(empty)
 

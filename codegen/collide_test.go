@@ -119,7 +119,8 @@ func TestNoNameCollides(t *testing.T) {
 		words = append(words, tok.String())
 	}
 	words = append(words, types.Universe.Names()...)
-	words = append(words, "_", "init", "rt", "main", "definition", "marshal_json", "unmarshal_json")
+	words = append(words, "_", "init", "rt", "main")
+	words = append(words, packageWords...)
 	var pairs []string
 	for c := 'a'; c <= 'z'; c++ {
 		words = append(words, string(c), string(c-'a'+'A'))
@@ -191,12 +192,16 @@ func (c *collisions) choose() map[place]string {
 	return names
 }
 
-// try compiles a program with these names; one by one, if dsl refuses it. It becomes a package, which has all that a program has but main, and
-// now and then a program.
+// packageWords are those that mean something in a package alone.
+var packageWords = []string{"definition", "marshal_json", "unmarshal_json"}
+
+// try compiles a program with these names; one by one, if dsl refuses it. It becomes a package, which has the records' JSON besides, if there is a name for that,
+// and now and then.
 func (c *collisions) try(names map[place]string) {
-	o := codegen.Options{Package: "embedded"}
-	if c.programs%8 == 0 {
-		o = codegen.Options{}
+	o := codegen.Options{}
+	inPackage := func(p place) bool { return slices.Contains(packageWords, names[p]) }
+	if c.programs%4 == 0 || slices.ContainsFunc(places(), inPackage) {
+		o.Package = "embedded"
 	}
 	if compiles(c.t, renamed(names), o) {
 		c.programs++

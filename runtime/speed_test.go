@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -166,7 +167,9 @@ func TestInlined(t *testing.T) {
 	if testing.Short() {
 		t.Skip("calls the compiler")
 	}
-	out, err := exec.Command("go", "build", "-gcflags=-m", "-o", t.TempDir(), "../golden/orders").CombinedOutput()
+	cmd := exec.Command("go", "build", "-gcflags=-m", "-o", t.TempDir(), "../golden/orders")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as programs are compiled
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -32,6 +32,7 @@ const port = "9400"
 func programHelp(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command("go", "run", "./golden/orders", "--help")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as programs are compiled
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {
