@@ -52,7 +52,7 @@ func (l *lent) back(memory []byte) {
 	l.gone(name)
 }
 
-// isFull says that nothing more can go out for now: to try costs the unpacking of a batch, and what was refused is to get its turn.
+// isFull says that something was refused and waits for room. Until there is some, nothing else is tried: it would cost the unpacking of a batch, and take the room.
 func (l *lent) isFull() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
