@@ -25,6 +25,8 @@ cross: ## compile eoc and a program for other systems; nothing runs them, so it 
 plain = internal/e2e cmd/eoc codegen dsl planner golden runtime/internal/checkpoint internal/bench internal/build internal/crashtest internal/demo \
 	internal/deploy internal/diag internal/faultcheck internal/generate internal/golden internal/judge internal/pages internal/reference internal/skip \
 	internal/tidy internal/vulncheck
+# What takes long comes first, beside the rest; it would run alone at the end.
+long = runtime/internal/kafka runtime/internal/txn runtime/internal/state
 empty =
 space = $(empty) $(empty)
 
@@ -39,7 +41,7 @@ test: check cross ## everything that must hold before a change is taken
 	$(go_test) -tags eo_failpoints ./runtime/internal/failpoint
 	$(go_test) -run '^TestFlood' ./runtime/internal/kafka
 	go run ./internal/faultcheck \
-		$(race_test) -timeout 60m $$(go list ./... | grep -v -E '/($(subst $(space),|,$(strip $(plain))))(/|$$)') -- \
+		$(race_test) -timeout 60m $(long:%=./%) $$(go list ./... | grep -v -E '/($(subst $(space),|,$(strip $(plain))))(/|$$)') -- \
 		$(go_test) -timeout 60m $(plain:%=./%/...)
 
 race: ## all tests with the race detector, and vet for the system that differs most; takes longer than test

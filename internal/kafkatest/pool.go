@@ -2,6 +2,9 @@ package kafkatest
 
 import (
 	"errors"
+	"flag"
+	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 )
@@ -29,9 +32,16 @@ type entry struct {
 	err    error
 }
 
-// Main runs the tests and ends the brokers. It returns the exit code.
+// Main runs the tests and ends the brokers. It returns the exit code. Most of what such tests take is waiting, for brokers and for programs, so unless
+// -parallel says otherwise more of them run at a time than there are processors.
 func (p *Pool) Main(m *testing.M) int {
 	defer p.close()
+	const atATime = 4
+	if runtime.GOMAXPROCS(0) < atATime {
+		if err := flag.Set("test.parallel", strconv.Itoa(atATime)); err != nil {
+			panic(err)
+		}
+	}
 	return m.Run()
 }
 
