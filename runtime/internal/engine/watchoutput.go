@@ -110,8 +110,14 @@ func (w *outputWatch) report(h Held, since time.Duration) {
 	}
 	x := h.Holds[0]
 	fate := map[checkpoint.Decision]string{checkpoint.ItIsCommitted: "committed", checkpoint.ItIsAborted: "aborted", checkpoint.NoDecision: "not known any more"}
-	w.log.Warn("output of an ended transaction of this pipeline stays invisible to readers of committed records: a broker has lost its end marker",
-		append(fields, "producer_id", x.Producer, "producer_epoch", x.Epoch, "first", x.First, "written_after", x.After.UTC(), "fate", fate[w.fate(x)])...)
+	fields = append(fields, "producer_id", x.Producer, "producer_epoch", x.Epoch, "first", x.First, "fate", fate[w.fate(x)])
+	switch {
+	case !x.After.IsZero():
+		fields = append(fields, "written_after", x.After.UTC())
+	case !x.Last.IsZero():
+		fields = append(fields, "last_timestamp", x.Last.UTC())
+	}
+	w.log.Warn("output of an ended transaction of this pipeline stays invisible to readers of committed records: a broker has lost its end marker", fields...)
 }
 
 // fate is what the newest checkpoint proves of a transaction.

@@ -45,11 +45,15 @@ func (s *sink) Commit(ctx context.Context, c checkpoint.Committable) error {
 // the id. The second takes it whoever has it, since a client cannot be given an epoch. A copy that takes both ids between
 // the steps loses this one again; but it still has the other, without which this sink does not
 // commit the next transaction. Nothing is committed twice, and the copy is not told from a process that is dead, see Overtaken: it goes on.
-// The new producer waits for the end markers of the old one.
+// Before all that, the end markers of the old transaction are waited for: until then its coordinator keeps what became of it.
 func (s *sink) renew(n int64, old *producer, next transaction) {
 	s.renewing.Lock()
 	defer s.renewing.Unlock()
 	old.client.Close()
+	if err := s.c.awaitMarkers(s.ctx, old.txn, old.tally.places.written(s.lanes)); err != nil {
+		s.ready[n%2] <- renewed{err: err}
+		return
+	}
 	next, err := s.c.initialise(s.ctx, next, s.cfg.TxnTimeout)
 	if err != nil {
 		s.ready[n%2] <- renewed{err: s.c.failed(needs(err, writesTxns(next.id)), "renew the producer of transactional id %s", next.id)}
@@ -63,10 +67,6 @@ func (s *sink) renew(n int64, old *producer, next transaction) {
 			next = p.txn // its epochs were used up
 		}
 		s.holds(int(n%2), next)
-		if err = s.c.awaitMarkers(s.ctx, old.txn, old.tally.places.written(s.lanes)); err != nil {
-			p.client.Close()
-			p = nil
-		}
 	}
 	s.ready[n%2] <- renewed{p, err}
 }

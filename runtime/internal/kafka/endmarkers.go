@@ -16,15 +16,16 @@ import (
 const (
 	// markersLimit is how long the end markers of a committed transaction may take. A start waits for them, too, and says then who holds readers back.
 	markersLimit = 20 * time.Second
-	// othersAfter is after how long leaders are asked whether it is a transaction of somebody else that holds readers back, and untoldLimit how long it
-	// is waited for a marker if they do not tell.
+	// othersAfter is after how long leaders are asked whether it is a transaction of somebody else that holds readers back, and untoldLimit how long brokers may
+	// not tell of a partition until nobody waits for its marker any more. A broker that comes up may not know a topic yet.
 	othersAfter = 200 * time.Millisecond
 	untoldLimit = 3 * time.Second
 )
 
-// awaitMarkers waits until the end markers of a transaction whose commit was answered are in all partitions that it wrote to: until they are, its producer must write
-// nothing there. A broker can lose one (KAFKA-20734). Then the leader takes what the producer writes next for part of the transaction that is still open for it,
-// and if that is aborted, so are records that are committed. An error of kind Transient: they are not there by markersLimit, or ctx has ended.
+// awaitMarkers waits until the end markers of a transaction whose commit was answered are in all partitions that it wrote records to: until they are, its producer must
+// write nothing there. A broker can lose one (KAFKA-20734). Then the leader takes what the producer writes next for part of the transaction that is still open for it,
+// and if that is aborted, so are records that are committed. The group's partition of offsets is not looked at: a start that
+// misses a transaction there has in its state that it is committed. An error: they are not there by markersLimit, or whether they are cannot be learned, or ctx has ended.
 func (c *Cluster) awaitMarkers(ctx context.Context, t transaction, written []checkpoint.Written) error {
 	topics := map[string][]checkpoint.Written{}
 	for _, w := range written {
@@ -40,32 +41,78 @@ func (c *Cluster) awaitMarkers(ctx context.Context, t transaction, written []che
 
 // awaitMarkersIn is awaitMarkers for a topic.
 func (c *Cluster) awaitMarkersIn(ctx context.Context, t transaction, topic string, written []checkpoint.Written) error {
+	var untold time.Time // since when a broker does not tell of some of what is left; zero: they tell of all
 	for began, tries := time.Now(), 1; ; tries++ {
-		left, err := c.unmarked(ctx, topic, written)
-		waited := time.Since(began)
-		if err == nil && len(left) > 0 && waited > othersAfter {
-			left, err = c.openFor(ctx, t.producer, topic, left)
+		m, err := c.marks(ctx, t.producer, topic, written, time.Since(began) > othersAfter)
+		if err == nil {
+			switch {
+			case len(m.untold) == 0:
+				untold = time.Time{}
+			case untold.IsZero():
+				untold = time.Now()
+			case time.Since(untold) > untoldLimit:
+				m.untold = nil // the watch of the output warns of what stays invisible
+			}
+			if written = slices.Concat(m.lacking, m.untold); len(written) == 0 {
+				return nil
+			}
 		}
-		untold := err != nil && failure.KindOf(err) == failure.Cluster // the topic is gone, or it may not be asked about
 		switch {
-		case err == nil && len(left) == 0:
-			return nil
-		case untold && waited > untoldLimit:
-			return nil // the watch of the output warns of what stays invisible
-		case err == nil && waited > markersLimit:
+		case time.Since(began) <= markersLimit || err == nil && len(m.lacking) == 0:
+			if !sleep(ctx, pause(tries)) {
+				return c.failed(ctx.Err(), "wait for the end markers of transactional id %s in topic %s", t.id, topic)
+			}
+		case err != nil:
+			return err
+		default:
 			return failure.New(failure.Transient, "", nil, "the commit of transactional id %s, producer id %d, epoch %d, was answered %v ago, and topic %s, partition %d, lacks its end marker",
-				t.id, t.producer, t.epoch, markersLimit, topic, left[0].Partition)
-		case !sleep(ctx, pause(tries)):
-			return c.failed(ctx.Err(), "wait for the end markers of transactional id %s in topic %s", t.id, topic)
-		case err == nil:
-			written = left
+				t.id, t.producer, t.epoch, markersLimit, topic, m.lacking[0].Partition)
 		}
 	}
 }
 
-// unmarked are the places of a topic that readers of committed records cannot read to behind the records there. Other partitions of it are not asked about:
-// they may have no leader.
-func (c *Cluster) unmarked(ctx context.Context, topic string, written []checkpoint.Written) (left []checkpoint.Written, err error) {
+// marks says where the end markers of a transaction are not, of the places of a topic where it has written.
+type marks struct {
+	lacking []checkpoint.Written // or it is somebody else's transaction that holds readers back, which is not looked into at first
+	untold  []checkpoint.Written // a broker does not know the topic, or does not tell this user
+}
+
+// marks asks for the end markers of a producer's transaction; whose has told others' transactions apart from it. Its errors say nothing of the answer:
+// it is to be asked again.
+func (c *Cluster) marks(ctx context.Context, producer int64, topic string, written []checkpoint.Written, whose bool) (m marks, err error) {
+	stable, err := c.readableTo(ctx, topic, written)
+	if err != nil {
+		return marks{}, err
+	}
+	var unclear []checkpoint.Written
+	for _, w := range written {
+		switch end, told := stable[w.Partition]; {
+		case !told:
+			m.untold = append(m.untold, w)
+		case w.Untold == 0 && end >= w.Next: // where all its records are, brokers have told
+		case !whose || end == w.First: // what readers stop at is its first record, so the transaction is still open there
+			m.lacking = append(m.lacking, w)
+		default:
+			unclear = append(unclear, w)
+		}
+	}
+	if len(unclear) == 0 {
+		return m, nil
+	}
+	open, err := c.openFor(ctx, producer, topic, unclear)
+	switch {
+	case failure.KindOf(err) == failure.Cluster: // as for want of a right
+		m.untold = append(m.untold, unclear...)
+	case err != nil:
+		return marks{}, err
+	}
+	m.lacking = append(m.lacking, open...)
+	return m, nil
+}
+
+// readableTo are the last stable offsets of partitions of a topic. Other partitions of it are not asked about: they may have no leader. Those of which a broker
+// says that it does not know them, or that they are not for this user, are not among them.
+func (c *Cluster) readableTo(ctx context.Context, topic string, written []checkpoint.Written) (map[int32]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	const readCommitted, end = 1, -1
@@ -78,43 +125,45 @@ func (c *Cluster) unmarked(ctx context.Context, topic string, written []checkpoi
 	}
 	req := kmsg.NewPtrListOffsetsRequest()
 	req.ReplicaID, req.IsolationLevel, req.Topics = -1, readCommitted, append(req.Topics, asked)
+	stable := map[int32]int64{}
+	told := func(err error) error {
+		if err = c.failed(needs(err, c.use(topic)), "ask for last stable offsets of topic %s", topic); failure.KindOf(err) == failure.Cluster {
+			return nil
+		}
+		return err
+	}
 	resp, err := req.RequestWith(ctx, c.client(c.txns))
 	if err != nil {
-		return nil, c.failed(needs(err, c.use(topic)), "ask for last stable offsets of topic %s", topic)
+		return stable, told(err)
 	}
-	stable := map[int32]int64{}
 	for _, t := range resp.Topics {
 		for _, p := range t.Partitions {
-			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-				return nil, c.failed(needs(err, c.use(topic)), "ask for the last stable offset of topic %s, partition %d", topic, p.Partition)
+			if err := kerr.ErrorForCode(p.ErrorCode); err == nil {
+				stable[p.Partition] = p.Offset
+			} else if err := told(err); err != nil {
+				return nil, err
 			}
-			stable[p.Partition] = p.Offset
 		}
 	}
-	for _, w := range written {
-		if w.Untold > 0 || stable[w.Partition] < w.Next { // where all its records are, a broker did not tell
-			left = append(left, w)
-		}
-	}
-	return left, nil
+	return stable, nil
 }
 
 // openFor are the places where the leader has an open transaction of a producer.
-func (c *Cluster) openFor(ctx context.Context, producer int64, topic string, written []checkpoint.Written) (left []checkpoint.Written, err error) {
+func (c *Cluster) openFor(ctx context.Context, producer int64, topic string, written []checkpoint.Written) (open []checkpoint.Written, err error) {
 	var ids []int32
 	for _, w := range written {
 		ids = append(ids, w.Partition)
 	}
-	open, err := c.producing(ctx, topic, ids)
+	all, err := c.producing(ctx, topic, ids)
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range written {
-		for _, x := range open {
+		for _, x := range all {
 			if x.Partition == w.Partition && x.ProducerID == producer {
-				left = append(left, w)
+				open = append(open, w)
 			}
 		}
 	}
-	return left, nil
+	return open, nil
 }

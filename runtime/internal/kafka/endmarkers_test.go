@@ -1,11 +1,15 @@
 package kafka
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/eoc-lang/eoc/internal/faultproxy"
+	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
+	"github.com/eoc-lang/eoc/runtime/internal/failure"
 )
 
 // stableAtZero answers a question for last stable offsets as a broker whose partitions are held back from their beginning.
@@ -13,14 +17,14 @@ func stableAtZero(r *faultproxy.Request) kmsg.Response {
 	return faultproxy.Offsets(r, func(p *kmsg.ListOffsetsResponseTopicPartition) { p.Offset = 0 })
 }
 
-// openAtZero answers the question for producers as a leader for which a transaction of a producer is open from the beginning.
-func openAtZero(producer int64) func(*faultproxy.Request) kmsg.Response {
+// producersAnswer answers the question for producers as leaders that have a transaction of a producer open in each partition, or with a code.
+func producersAnswer(producer int64, code int16) func(*faultproxy.Request) kmsg.Response {
 	return func(r *faultproxy.Request) kmsg.Response {
+		answer := kmsg.NewPtrDescribeProducersResponse()
 		body, err := r.Body()
 		if err != nil {
-			panic(err)
+			return answer // to nothing; its sender will say so
 		}
-		answer := kmsg.NewPtrDescribeProducersResponse()
 		for _, asked := range body.(*kmsg.DescribeProducersRequest).Topics {
 			topic := kmsg.NewDescribeProducersResponseTopic()
 			topic.Topic = asked.Topic
@@ -28,12 +32,72 @@ func openAtZero(producer int64) func(*faultproxy.Request) kmsg.Response {
 				open := kmsg.NewDescribeProducersResponseTopicPartitionActiveProducer()
 				open.ProducerID, open.CurrentTxnStartOffset = producer, 0
 				partition := kmsg.NewDescribeProducersResponseTopicPartition()
-				partition.Partition, partition.ActiveProducers = id, append(partition.ActiveProducers, open)
+				partition.Partition, partition.ErrorCode = id, code
+				if code == 0 {
+					partition.ActiveProducers = append(partition.ActiveProducers, open)
+				}
 				topic.Partitions = append(topic.Partitions, partition)
 			}
 			answer.Topics = append(answer.Topics, topic)
 		}
 		return answer
+	}
+}
+
+// What brokers say of last stable offsets and of producers, and what it says of the end markers of a transaction.
+func TestMarks(t *testing.T) {
+	const own, foreign = 7, 8
+	unknown, late, denied := kerr.UnknownTopicOrPartition.Code, kerr.OffsetNotAvailable.Code, kerr.TopicAuthorizationFailed.Code
+	b, proxy := behind(t, 2)
+	for _, c := range []struct {
+		name            string
+		stable          [2]int64
+		codes           [2]int16 // of last stable offsets
+		whose           bool
+		producer        int64
+		denied          int16 // code of the question for producers
+		notTold         int64 // offsets of records that brokers have not told
+		lacking, untold []int32
+		asks            bool // for producers
+		failed          bool
+	}{
+		{name: "all there", stable: [2]int64{8, 4}, whose: true},
+		{name: "at its first record", stable: [2]int64{5, 4}, whose: true, lacking: []int32{0}},
+		{name: "further in front, at first", stable: [2]int64{3, 4}, lacking: []int32{0}},
+		{name: "further in front", stable: [2]int64{3, 4}, whose: true, producer: own, lacking: []int32{0}, asks: true},
+		{name: "behind somebody else", stable: [2]int64{3, 4}, whose: true, producer: foreign, asks: true},
+		{name: "without the right", stable: [2]int64{3, 2}, whose: true, denied: denied, lacking: []int32{1}, untold: []int32{0}, asks: true},
+		{name: "a partition that is not known", stable: [2]int64{0, 2}, codes: [2]int16{unknown, 0}, whose: true, lacking: []int32{1}, untold: []int32{0}},
+		{name: "not now", stable: [2]int64{0, 4}, codes: [2]int16{late, 0}, whose: true, failed: true},
+		{name: "ends that were not told", stable: [2]int64{8, 4}, notTold: 1, lacking: []int32{0}},
+		{name: "ends that were not told, and all is there", stable: [2]int64{8, 4}, notTold: 1, whose: true, producer: foreign, asks: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ends := proxy.Arm(faultproxy.Fault{Key: kmsg.ListOffsets, When: faultproxy.AsksStable, Count: -1, Do: faultproxy.Answer, Answer: func(r *faultproxy.Request) kmsg.Response {
+				return faultproxy.Offsets(r, func(p *kmsg.ListOffsetsResponseTopicPartition) {
+					p.Offset, p.ErrorCode = c.stable[p.Partition], c.codes[p.Partition]
+				})
+			}})
+			defer ends.Disarm()
+			producers := proxy.Arm(faultproxy.Fault{Key: kmsg.DescribeProducers, Count: -1, Do: faultproxy.Answer, Answer: producersAnswer(c.producer, c.denied)})
+			defer producers.Disarm()
+			m, err := b.cluster.marks(b.ctx, own, b.out, []checkpoint.Written{
+				{Topic: b.out, Partition: 0, First: 5, Tally: checkpoint.Tally{Next: 8}, Untold: c.notTold},
+				{Topic: b.out, Partition: 1, First: 2, Tally: checkpoint.Tally{Next: 4}},
+			}, c.whose)
+			if (err != nil) != c.failed || err != nil && failure.KindOf(err) != failure.Transient {
+				t.Fatalf("error %v", err)
+			}
+			ids := func(places []checkpoint.Written) (ids []int32) {
+				for _, w := range places {
+					ids = append(ids, w.Partition)
+				}
+				return ids
+			}
+			if !slices.Equal(ids(m.lacking), c.lacking) || !slices.Equal(ids(m.untold), c.untold) || (producers.Hits() > 0) != c.asks {
+				t.Errorf("lacking in %v, want %v; untold of %v, want %v; %d questions for producers", ids(m.lacking), c.lacking, ids(m.untold), c.untold, producers.Hits())
+			}
+		})
 	}
 }
 
@@ -43,13 +107,14 @@ func TestEndMarkersAreAwaited(t *testing.T) {
 		s := b.sink(b.cluster, b.config())
 		one := b.prepare(s, 1, "a")
 		held := proxy.Arm(faultproxy.Fault{Key: kmsg.ListOffsets, When: faultproxy.AsksStable, Count: -1, Do: faultproxy.Answer, Answer: stableAtZero})
-		open := proxy.Arm(faultproxy.Fault{Key: kmsg.DescribeProducers, Count: -1, Do: faultproxy.Answer, Answer: openAtZero(one.ProducerID)})
+		// It is the first record of the topic that readers stop at, so leaders need not tell whose it is.
+		denied := proxy.Arm(faultproxy.Fault{Key: kmsg.DescribeProducers, Count: -1, Do: faultproxy.Answer, Answer: producersAnswer(0, kerr.TopicAuthorizationFailed.Code)})
 		b.must(s.Commit(b.ctx, one))
 		two := b.prepare(s, 2, "b") // of the other id, which waits for nobody
 		b.must(s.Commit(b.ctx, two))
 		begun := make(chan error, 1)
 		go func() { begun <- s.Begin(b.ctx, 3) }()
-		for tries := 1; open.Hits() < 3 && sleep(b.ctx, pause(tries)); tries++ {
+		for tries := 1; held.Hits() < 8 && sleep(b.ctx, pause(tries)); tries++ {
 		}
 		select {
 		case err := <-begun:
@@ -57,7 +122,7 @@ func TestEndMarkersAreAwaited(t *testing.T) {
 		default:
 		}
 		held.Disarm()
-		open.Disarm()
+		denied.Disarm()
 		b.must(<-begun)
 		b.must(s.Write(b.ctx, slab(0, "c")))
 		three, _, err := s.Prepare(b.ctx, 3, b.at(3))

@@ -56,6 +56,9 @@ func (l *lent) back(memory []byte) {
 func (l *lent) isFull() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.wants > 0 {
+		l.sweep()
+	}
 	return l.wants > 0
 }
 

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
 	"github.com/eoc-lang/eoc/runtime/internal/record"
@@ -23,11 +24,12 @@ const (
 	batchMost = 512 << 20 // of one batch
 )
 
-// What a record and a header take beside their bytes: what the client makes of them, and what becomes of that here. The client points to records from
+// What a record, a message of the formats before 0.11 and a header take beside their bytes: what the client makes of them, and what becomes of that here. The client points to records from
 // a slice that grows, so that each may count twice there.
 const (
-	recordTakes = int(unsafe.Sizeof(kgo.Record{}) + 2*unsafe.Sizeof(&kgo.Record{}) + unsafe.Sizeof(record.Record{}))
-	headerTakes = int(unsafe.Sizeof(kgo.RecordHeader{}) + unsafe.Sizeof(record.Header{}))
+	recordTakes  = int(unsafe.Sizeof(kgo.Record{}) + 2*unsafe.Sizeof(&kgo.Record{}) + unsafe.Sizeof(record.Record{}))
+	messageTakes = recordTakes + int(unsafe.Sizeof(kmsg.MessageV1{})+unsafe.Sizeof(&kmsg.MessageV1{}))
+	headerTakes  = int(unsafe.Sizeof(kgo.RecordHeader{}) + unsafe.Sizeof(record.Header{}))
 )
 
 // errFull says that a batch was left at the broker. It is the first of its partition in an answer: for others the client says nothing.
@@ -64,8 +66,7 @@ func (u *unpacker) Decompress(batch []byte, codec kgo.CompressionCodecType) ([]b
 	if err != nil {
 		return nil, err
 	}
-	records, headers := count(unpacked)
-	switch beside := records*recordTakes + headers*headerTakes; {
+	switch beside := beside(unpacked); {
 	case len(unpacked)+beside > batchMost:
 		err = kgo.ErrMaxDecompress
 	case !u.pool.lent.add(unpacked, beside):
@@ -76,6 +77,36 @@ func (u *unpacker) Decompress(batch []byte, codec kgo.CompressionCodecType) ([]b
 		return nil, err
 	}
 	return unpacked, nil
+}
+
+// beside is what the records of an unpacked batch take beside their bytes.
+func beside(batch []byte) int {
+	if messages := countMessages(batch); messages > 0 {
+		return messages * messageTakes
+	}
+	records, headers := count(batch)
+	return records*recordTakes + headers*headerTakes
+}
+
+// countMessages counts the messages of a set in the formats before Kafka 0.11, which old segments still have (https://kafka.apache.org/documentation/#messageset):
+// offset of 64 bits, length of 32, checksum of 32, and the format. It is 0 if the batch is anything else: of a record, the first byte is never 0.
+func countMessages(batch []byte) (n int) {
+	const length, format, most = 8, 16, 1
+	if len(batch) == 0 || batch[0] != 0 {
+		return 0
+	}
+	for ; len(batch) > 0; n++ {
+		if len(batch) <= format || batch[format] > most {
+			return 0
+		}
+		size := binary.BigEndian.Uint32(batch[length:])
+		if rest := batch[length+4:]; uint64(size) <= uint64(len(rest)) && size > 0 {
+			batch = rest[size:]
+		} else {
+			return 0
+		}
+	}
+	return n
 }
 
 // count counts records and their headers, as far as the client would read them (https://kafka.apache.org/documentation/#record).

@@ -3,10 +3,12 @@ package kafka
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -46,6 +48,39 @@ func TestHeadersTakeTooMuch(t *testing.T) {
 	wantKind(t, err, failure.Record, "partition 0: the records from offset 1 to before 2 are one batch of more than 128 MiB, decompressed, or of more than 512 MiB with")
 }
 
+// messageSet is a set of messages in a format before Kafka 0.11, each with a value.
+func messageSet(format int8, n int, value []byte) (set []byte) {
+	for i := range n {
+		var m []byte
+		if format == 0 {
+			m = (&kmsg.MessageV0{Offset: int64(i), Magic: format, Value: value}).AppendTo(nil)
+		} else {
+			m = (&kmsg.MessageV1{Offset: int64(i), Magic: format, Value: value}).AppendTo(nil)
+		}
+		binary.BigEndian.PutUint32(m[8:], uint32(len(m)-12))
+		set = append(set, m...)
+	}
+	return set
+}
+
+// Old segments of a topic have messages in the formats before Kafka 0.11, which are weighed as what they are.
+func TestMessagesOfOldFormats(t *testing.T) {
+	for format := range int8(2) {
+		const n = 1000
+		for _, value := range [][]byte{nil, []byte("v"), make([]byte, 300)} {
+			set := messageSet(format, n, value)
+			if got := beside(set); got != n*messageTakes {
+				t.Errorf("format %d, values of %d bytes: %d bytes beside them, want %d", format, len(value), got, n*messageTakes)
+			}
+			for _, broken := range [][]byte{set[:len(set)-1], append(slices.Clone(set), 0), append(bytes.Repeat([]byte{0}, 8), set...)} {
+				if got := beside(broken); got < len(broken)*recordTakes/2 {
+					t.Errorf("format %d: a set that is none counts %d bytes beside its %d, less than a broken batch", format, got, len(broken))
+				}
+			}
+		}
+	}
+}
+
 // What is refused waits for room, and nothing else is unpacked meanwhile. Room is made by what comes back, not by what never went out.
 func TestLent(t *testing.T) {
 	var l lent
@@ -73,10 +108,24 @@ func TestLent(t *testing.T) {
 	runtime.KeepAlive(first)
 }
 
+// Memory that was thrown away, and that Go has collected by itself, makes room at the next look.
+func TestCollectedMakesRoom(t *testing.T) {
+	var l lent
+	thrown := make([]byte, heldMost)
+	if !l.add(thrown, 0) || l.add(make([]byte, 1), 0) || !l.isFull() {
+		t.Fatal("alone any memory may go out, and none with too much")
+	}
+	runtime.KeepAlive(thrown)
+	runtime.GC()
+	if l.isFull() {
+		t.Error("what nobody has is in the way")
+	}
+}
+
 // Memory that the client has thrown away is not in the way for ever, be it little.
 func TestLittleThrownAwayIsCollected(t *testing.T) {
 	var l lent
-	for _, leaked := range []int{1, heldMost / 4} {
+	for _, leaked := range []int{32, heldMost / 4} { // smaller memory may share its block, and be there as long as its neighbours
 		l.add(make([]byte, leaked), 0)
 		wanted := make([]byte, heldMost-leaked+1)
 		for range 3 { // the client asks for it again
@@ -99,9 +148,11 @@ func TestThrownAwayIsCollected(t *testing.T) {
 	squeezed(t, b, &kgo.Record{Value: []byte("v")})
 	r := b.reader(false, b.at(0)...)
 	lent := &r.(*reader).pool.lent
-	if !lent.add(make([]byte, heldMost+1), 0) || lent.add(make([]byte, 1), 0) {
+	thrown := make([]byte, heldMost+1)
+	if !lent.add(thrown, 0) || lent.add(make([]byte, 1), 0) {
 		t.Fatal("alone any memory may go out, and none with too much")
 	}
+	runtime.KeepAlive(thrown)
 	if values, _ := b.until(r, map[int32]int64{0: 1}); len(values) != 1 || values[0] != "v" {
 		t.Errorf("read %q", values)
 	}
