@@ -274,7 +274,7 @@ func (s *shop) wantCounts(b *tab) {
 // wantRefusal waits until the page shows what source orders has refused last, with why, its place and how many there were, and nothing of its contents.
 func (s *shop) wantRefusal(b *tab) {
 	s.t.Helper()
-	b.until(`document.querySelector("#errors li")?.innerText.includes("orders.eo:8: amount: not a number (byte 26); record of topic orders, partition ")`)
+	b.until(`document.querySelectorAll("#errors li").length === 1 && document.querySelector("#errors li").innerText.includes("orders.eo:8: amount: not a number (byte 26); record of topic orders, partition ")`)
 	b.until(fmt.Sprintf(`document.querySelector("#errors li").innerText.includes("the last of %d refused by orders: ")`, s.expected()["orders"]["rejected"]))
 	if href := eval[string](b, `document.querySelector("#errors a").textContent + document.querySelector("#errors a").getAttribute("href")`); href != "orders.eo:8#op-orders" {
 		s.t.Errorf("the refusal leads to %s", href)

@@ -6,6 +6,7 @@ export class Errors {
   constructor(graph, into) {
     this.graph = graph;
     this.into = into;
+    into.replaceChildren(); // of a process before
     this.items = new Map(); // what is shown, by key: it stays where it is while it changes, so that nobody loses the place, or the focus
   }
 
