@@ -44,7 +44,7 @@ func (c *checker) recordType(d *syntax.Type) shape {
 		field := ir.Field{Name: f.Name.String(), Type: t}
 		if f.Default != nil && t.Kind != 0 {
 			field.Default = c.defaultValue(f, t)
-			field.Type.Null = false // that it has both is reported, and what would follow from it says no more
+			field.Type.Null = isNull(f.Default) // that it has both is reported, and what would follow from it says no more; who writes null means a null
 		}
 		c.addField(&row, field, f.Name.Node, "a type has each field once")
 	}
@@ -167,8 +167,7 @@ func (c *checker) decimalBounds(n syntax.Node, args []string) (p, s int, ok bool
 // defaultValue is the constant that a field has when it is missing.
 func (c *checker) defaultValue(f *syntax.Field, t ir.Type) *ir.Const {
 	n := f.Default.Span()
-	literal, ok := f.Default.(*syntax.Literal)
-	null := ok && literal.Kind == "null"
+	null := isNull(f.Default)
 	switch {
 	case null && t.Null:
 		c.report(diag.New("bad-default", c.at(n), "no default is null").WithHelp("leave it out: `%s` may be null, and is when it is missing", f.Name))
@@ -192,6 +191,11 @@ func (c *checker) defaultValue(f *syntax.Field, t ir.Type) *ir.Const {
 	}
 	k, _ := c.fit(o, t, "the default of `"+f.Name.String()+"`").(*ir.Const)
 	return k
+}
+
+func isNull(e syntax.Expr) bool {
+	literal, ok := e.(*syntax.Literal)
+	return ok && literal.Kind == "null"
 }
 
 // constant: a literal, perhaps with a sign, or a cast of one.
