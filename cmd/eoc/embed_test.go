@@ -42,12 +42,12 @@ func userModule(t *testing.T, name string) string {
 	return dir
 }
 
-// goIn runs the go command in a user's module, without a network, and returns what it printed.
+// goIn runs the go command in a user's module, without a network, and returns what it printed. With -trimpath it finds compiled what `make test` has compiled.
 func goIn(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off", "GOPROXY=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly -trimpath", "GOWORK=off", "GOPROXY=off")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
