@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/eoc-lang/eoc/internal/devkafka"
@@ -70,27 +70,31 @@ func producerTool(ctx context.Context, f toolFlags) error {
 	return client.Send(ctx, f.topic, records)
 }
 
-// consumerTool prints the first --max-messages records that are committed: a page that does not say how many, or reads
-// what is not committed, shows something else than what its readers want.
+// consumerTool prints the first --max-messages records that are committed, or all that come: a page that reads what is not committed shows something else
+// than what its readers want.
 func consumerTool(ctx context.Context, f toolFlags) error {
-	if f.most == 0 || !f.beginning || f.isolation != "read_committed" {
-		return fmt.Errorf("kafka-console-consumer.sh: --from-beginning, --isolation-level read_committed and --max-messages are wanted here")
+	if !f.beginning || f.isolation != "read_committed" {
+		return fmt.Errorf("kafka-console-consumer.sh: --from-beginning and --isolation-level read_committed are wanted here")
+	}
+	if f.most == 0 {
+		f.most = math.MaxInt
 	}
 	watcher, err := devkafka.Watch(f.server, f.topic)
 	if err != nil {
 		return err
 	}
 	defer watcher.Close()
-	out := bufio.NewWriter(os.Stdout)
 	for n := 0; n < f.most; {
 		records, err := watcher.Next(ctx)
 		if err != nil {
 			return err
 		}
 		for _, r := range records[:min(len(records), f.most-n)] {
-			fmt.Fprintf(out, "%s\n", r.Value)
+			if _, err := fmt.Printf("%s\n", r.Value); err != nil {
+				return err
+			}
 			n++
 		}
 	}
-	return out.Flush()
+	return nil
 }

@@ -26,6 +26,38 @@ var foreign = []string{
 // ownTest names the pages whose commands a test of their own runs.
 var ownTest = map[string]string{"docs/embedding.md": "TestEmbedding", "docs/doctor.md": "TestDoctorPage"}
 
+// ofKafka is what TestPages has beside a folder and eoc: the embedded broker, and what stands for Kafka's tools.
+const ofKafka = "a Kafka at localhost:9092"
+
+// runElsewhere are commands for which that Kafka does not do, or which take longer, by a part of them, and the tests that run them.
+var runElsewhere = []struct{ part, test string }{
+	{"./orders txn ", "internal/e2e.TestLostMarkers"},
+	{"./orders txn ", "internal/e2e.TestUndecidedTransactions"},
+	{"./orders verify ", "internal/e2e.TestVerifyPage"},
+	{"kafka-acls.sh ", "internal/e2e.TestRightsPage"},
+	{"kafka:9093", "internal/e2e.TestSecureConnections"},
+	{"orders-state.tgz", "internal/e2e.TestDoctorPage"},
+	{"eoc test --crash", "internal/crashtest.TestExamplesPass"},
+}
+
+// runNowhere is what no test has.
+var runNowhere = []string{"a network", "Docker", "a Kubernetes cluster", "systemd", "the other machine", "the sources of eoc", "Go and a C compiler"}
+
+// runs reports whether TestPages runs a block.
+func runs(b pages.Block) bool {
+	return b.Lang == "sh" && (b.Needs() == "" || strings.HasPrefix(b.Needs(), ofKafka) && elsewhere(b) == nil)
+}
+
+// elsewhere are the tests that run a block in place of TestPages.
+func elsewhere(b pages.Block) (tests []string) {
+	for _, e := range runElsewhere {
+		if b.Needs() != "" && strings.Contains(b.Text, e.part) {
+			tests = append(tests, e.test)
+		}
+	}
+	return tests
+}
+
 func readPages(t *testing.T) []pages.Page {
 	t.Helper()
 	list, err := pages.Read(root)
@@ -42,19 +74,46 @@ type checker struct {
 	targets string // the Makefile
 }
 
-// What a block needs that is not run is not tried, but what it says to eoc, to programs and to make is what these have.
+// Commands that TestPages does not run are run by another test, unless they need what none has. And what they say to eoc, to programs and to make is what these
+// have.
 func TestCommandsThatAreNotRun(t *testing.T) {
 	c := newChecker(t)
 	for _, p := range readPages(t) {
 		for _, b := range p.Blocks {
-			if b.Lang != "sh" || b.Needs() == "" && ownTest[p.Path] == "" {
+			if b.Lang != "sh" || runs(b) && ownTest[p.Path] == "" {
 				continue
+			}
+			tests := elsewhere(b)
+			for _, test := range tests {
+				if !isTest(t, test) {
+					t.Errorf("%s: %s should run it, and does not exist", b.Place(), test)
+				}
+			}
+			if nowhere := func(need string) bool { return strings.HasPrefix(b.Needs(), need) }; b.Needs() != "" && tests == nil && !slices.ContainsFunc(runNowhere, nowhere) {
+				t.Errorf("%s: no test runs it, and it needs nothing that none has", b.Place())
 			}
 			for _, complaint := range c.check(b.Text) {
 				t.Errorf("%s: %s", b.Place(), complaint)
 			}
 		}
 	}
+}
+
+// isTest reports whether a test of the name PACKAGE.TEST is there.
+func isTest(t *testing.T, name string) bool {
+	t.Helper()
+	folder, test, _ := strings.Cut(name, ".")
+	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(folder), "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(file string) bool {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(string(text), "\nfunc "+test+"(")
+	})
 }
 
 // The checker finds what is wrong.

@@ -23,9 +23,10 @@ import (
 // Serve runs a broker on a free port of 127.0.0.1 and prints its address, host:port, as a line to out. It
 // returns when ctx ends or when in does: a parent that holds the other end of in takes the broker along when it dies.
 // A line `pace DURATION` of in sets how it hands out records, see Process.Pace. It is printed to out when that is done.
+// A topic that is made without a number of partitions has one, which is what Kafka's num.partitions is unless it was set.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	// Fetches that are paced sleep side by side: in order, two of them can wait for one and the same wake-up (a race in kfake's queue).
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.ClusterID(newClusterID()), kfake.SleepOutOfOrder())
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.DefaultNumPartitions(1), kfake.ClusterID(newClusterID()), kfake.SleepOutOfOrder())
 	if err != nil {
 		return fmt.Errorf("start the embedded broker: %w", err)
 	}

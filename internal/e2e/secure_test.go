@@ -119,6 +119,7 @@ func TestSecureConnections(t *testing.T) {
 		t.Run(fmt.Sprint(c.name, " ", c.whole), func(t *testing.T) { c.whole.live(t, broker) })
 		t.Run(fmt.Sprint(c.name, " ", c.brief), func(t *testing.T) { c.brief.finish(t, broker) })
 	}
+	t.Run("page", func(t *testing.T) { securePage(t, broker, password, file("token", token)) })
 }
 
 // strangers is a certificate of an authority of which no broker knows.
