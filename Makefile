@@ -9,7 +9,7 @@ build: ## compile eoc into bin/
 check: ## the quick part of test: formatting, vet, staticcheck, known vulnerabilities, the rules of this repository
 	@test -z "$$(gofmt -l .)" || { echo "not formatted, run gofmt -w:"; gofmt -l .; exit 1; }
 	go vet ./...
-	go vet -tags eo_failpoints ./runtime/...
+	go vet -tags eo_failpoints ./runtime/internal/failpoint
 	go run honnef.co/go/tools/cmd/staticcheck ./...
 	go run ./internal/vulncheck ./...
 	go test ./internal/tidy
@@ -35,13 +35,15 @@ space = $(empty) $(empty)
 test race: export GOFLAGS += -trimpath
 test: export CGO_ENABLED = 0
 go_test = go test -vet=off -ldflags=-w
+# Many of these tests wait for brokers, so more packages are tested at a time than there are processors.
+at_a_time = $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 4 ? n : 4)))
 race_test = env CGO_ENABLED=1 $(go_test) -race
 
 test: check cross ## everything that must hold before a change is taken
 	$(go_test) -tags eo_failpoints ./runtime/internal/failpoint
 	$(go_test) -run '^TestFlood' ./runtime/internal/kafka
 	go run ./internal/faultcheck \
-		$(race_test) -timeout 60m $(long:%=./%) $$(go list ./... | grep -v -E '/($(subst $(space),|,$(strip $(plain))))(/|$$)') -- \
+		$(race_test) -p $(at_a_time) -timeout 60m $(long:%=./%) $$(go list ./... | grep -v -E '/($(subst $(space),|,$(strip $(plain))))(/|$$)') -- \
 		$(go_test) -timeout 60m $(plain:%=./%/...)
 
 race: ## all tests with the race detector, and vet for the system that differs most; takes longer than test
