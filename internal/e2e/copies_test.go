@@ -150,6 +150,22 @@ func TestStartPauseMatrix(t *testing.T) {
 // second has gone on, or at once.
 func (r *run) replace(t testing.TB, paused *program.Process, later bool) *program.Process {
 	t.Helper()
+	before := r.state
+	next := r.beside(t, paused)
+	if later {
+		awaitCheckpoints(t, next, 2) // both transactional ids are its own
+	}
+	paused.Signal(t, syscall.SIGCONT)
+	if !later && r.keeps(t, paused, next) {
+		r.state = before
+		return paused
+	}
+	return r.succeeds(t, paused, next, before, later)
+}
+
+// beside pauses the program and starts another on a copy of its state.
+func (r *run) beside(t testing.TB, paused *program.Process) *program.Process {
+	t.Helper()
 	paused.Freeze(t)
 	before := r.state
 	r.state = filepath.Join(r.place(t), "state")
@@ -157,19 +173,17 @@ func (r *run) replace(t testing.TB, paused *program.Process, later bool) *progra
 		t.Fatal(err)
 	}
 	next := r.start(t, debug)
-	if later {
-		awaitCheckpoints(t, next, 2) // both transactional ids are its own
-	}
-	paused.Signal(t, syscall.SIGCONT)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the end of the log of the program that was started beside it:\n%s", next.Tail(20))
 		}
 	})
-	if !later && r.keeps(t, paused, next) {
-		r.state = before
-		return paused
-	}
+	return next
+}
+
+// succeeds waits until a program that was paused has given up, and returns the one that goes on: next, or another one on the state that is the newest.
+func (r *run) succeeds(t testing.TB, paused, next *program.Process, before string, later bool) *program.Process {
+	t.Helper()
 	// A program that was paused for long gives up its work at first, and sees at its next start that it is behind.
 	if exit := paused.Wait(t, dieLimit, "to see that it has lost the pipeline"); exit.Code != 4 && exit.Code != 5 {
 		t.Fatalf("the paused program: %v, want exit code 4 or 5; the end of its log:\n%s", exit, paused.Tail(20))

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"math"
 
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
@@ -42,9 +43,9 @@ func (s *sink) Commit(ctx context.Context, c checkpoint.Committable) error {
 }
 
 // renew replaces the producer of a committed transaction. The first step moves the epoch only if nobody else has taken
-// the id. The second takes it whoever has it, since a client cannot be given an epoch. A copy that takes both ids between
-// the steps loses this one again; but it still has the other, without which this sink does not
-// commit the next transaction. Nothing is committed twice, and the copy is not told from a process that is dead, see Overtaken: it goes on.
+// the id. The second takes it whoever has it, since a client cannot be given an epoch; but the epoch that it gets says whether anybody came between the
+// steps. Then this sink must not go on: the copy may have committed what the next transactions here would commit once more. The copy has lost this id, and takes it
+// again when it is told that this sink has not been started, see Overtaken.
 // Before all that, the end markers of the old transaction are waited for: until then its coordinator keeps what became of it.
 func (s *sink) renew(n int64, old *producer, next transaction) {
 	s.renewing.Lock()
@@ -62,13 +63,29 @@ func (s *sink) renew(n int64, old *producer, next transaction) {
 	s.holds(int(n%2), next)
 	p, err := s.c.newProducer(s.ctx, next.id, s.cfg.TxnTimeout, s.limits)
 	if err == nil {
-		next.epoch++ // what nobody but this has made of it: a copy that came between the two steps shows
-		if p.txn.producer != next.producer {
-			next = p.txn // its epochs were used up
+		next = next.moved(p.txn)
+		s.holds(int(n%2), next) // so Overtaken counts how often others have taken it
+		if p.txn.producer != next.producer || p.txn.epoch != next.epoch {
+			p.client.Close()
+			p, err = nil, failure.New(failure.Fenced, "another copy of this pipeline has taken over its transactional ids: one copy runs at a time, so stop one of the two", nil,
+				"renew the producer of transactional id %s: it was taken between two steps, its producer id and epoch are %d and %d, not %d and %d",
+				next.id, p.txn.producer, p.txn.epoch, next.producer, next.epoch)
 		}
-		s.holds(int(n%2), next)
 	}
 	s.ready[n%2] <- renewed{p, err}
+}
+
+// lastEpoch is the last epoch that a producer id writes under. Behind it the coordinator gives out another producer id, whose first epoch is 0 (KIP-360).
+const lastEpoch = math.MaxInt16 - 1
+
+// moved is what an id comes to when it is taken once: the next epoch, or the first one of another producer id, which is then that of got.
+func (t transaction) moved(got transaction) transaction {
+	if t.epoch < lastEpoch {
+		t.epoch++
+		return t
+	}
+	got.epoch = 0
+	return got
 }
 
 // Overtaken says whether another copy of the pipeline has started since the sink was opened. A start takes each id twice: it fences it, and opens it, or

@@ -3,14 +3,10 @@ package kafka
 import (
 	"context"
 	"fmt"
-	"math"
 	"testing"
 
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
 )
-
-// lastEpoch is the last epoch that a producer id writes under; behind it the coordinator gives out another producer id.
-const lastEpoch = math.MaxInt16 - 1
 
 // A producer id runs out of epochs, wherever in the life of a transaction that happens: the next one goes on under another producer id, and
 // processes that die before and after it leave transactions that are committed once. Some of them are committed by repetition, as if
