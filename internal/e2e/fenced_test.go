@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"github.com/eoc-lang/eoc/internal/e2e/program"
 	"github.com/eoc-lang/eoc/internal/faultproxy"
 )
@@ -46,27 +44,24 @@ func TestPausedBetweenTheSteps(t *testing.T) {
 			proxy := faultproxy.Start(t, r.broker.Addr)
 			p := r.halfDone(t, debug, "EO_BROKERS="+proxy.Addr())
 
-			var ended, renewed atomic.Pointer[string] // transactional ids
-			proxy.Arm(faultproxy.Fault{Key: kmsg.EndTxn, Count: -1, Do: faultproxy.Pass, When: func(q *faultproxy.Request) bool {
-				if body, err := q.Body(); err == nil {
-					ended.Store(&body.(*kmsg.EndTxnRequest).TransactionalID)
-				}
+			var ended, renewed atomic.Value // transactional ids
+			proxy.Arm(faultproxy.Fault{Key: faultproxy.EndTxn, Count: -1, Do: faultproxy.Pass, When: func(q *faultproxy.Request) bool {
+				ended.Store(faultproxy.TransactionalID(q))
 				return true
 			}})
-			second := proxy.Arm(faultproxy.Fault{Key: kmsg.InitProducerID, Do: faultproxy.Hold, When: func(q *faultproxy.Request) bool {
-				body, err := q.Body()
-				if err != nil || body.(*kmsg.InitProducerIDRequest).ProducerID >= 0 { // it has an epoch
-					return false
+			second := proxy.Arm(faultproxy.Fault{Key: faultproxy.InitProducerID, Do: faultproxy.Hold, When: func(q *faultproxy.Request) bool {
+				second := faultproxy.TakesFromAny(q)
+				if second {
+					renewed.Store(faultproxy.TransactionalID(q))
 				}
-				renewed.Store(body.(*kmsg.InitProducerIDRequest).TransactionalID)
-				return true
+				return second
 			}})
 			r.feeder.phase(r.feeder.left() / 3)
 			second.Await(t)
 			poll(t, p, "to commit the transaction of its other id", func() bool {
-				id := *renewed.Load()
-				last := ended.Load()
-				return last != nil && *last != id && !strings.HasSuffix(id, "-"+strconv.Itoa(lastComplete(t, p)%2))
+				id := renewed.Load().(string)
+				last, some := ended.Load().(string)
+				return some && last != id && !strings.HasSuffix(id, "-"+strconv.Itoa(lastComplete(t, p)%2))
 			})
 
 			before := r.state

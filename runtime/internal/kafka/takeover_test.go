@@ -174,10 +174,7 @@ func TestOvertakenWhileRenewing(t *testing.T) {
 	eachBehind(t, func(t *testing.T, b *bed, proxy *faultproxy.Proxy) {
 		s := b.sink(b.cluster, b.config()).(*sink)
 		one := b.prepare(s, 1, "a")
-		second := proxy.Arm(faultproxy.Fault{Key: kmsg.InitProducerID, Do: faultproxy.Hold, When: func(r *faultproxy.Request) bool {
-			body, err := r.Body()
-			return err == nil && body.(*kmsg.InitProducerIDRequest).ProducerID < 0
-		}})
+		second := proxy.Arm(faultproxy.Fault{Key: kmsg.InitProducerID, Do: faultproxy.Hold, When: faultproxy.TakesFromAny})
 		b.must(s.Commit(b.ctx, one))
 		second.Await(t)
 		c := b.open()
@@ -377,10 +374,7 @@ func TestZombieBetweenTheSteps(t *testing.T) {
 		zombie := b.sink(b.cluster, b.config())
 		one := b.prepare(zombie, 1, "a")
 		// The first step says who has the id, the second takes it from whomever.
-		second := proxy.Arm(faultproxy.Fault{Key: kmsg.InitProducerID, Do: faultproxy.Hold, When: func(r *faultproxy.Request) bool {
-			body, err := r.Body()
-			return err == nil && body.(*kmsg.InitProducerIDRequest).ProducerID < 0
-		}})
+		second := proxy.Arm(faultproxy.Fault{Key: kmsg.InitProducerID, Do: faultproxy.Hold, When: faultproxy.TakesFromAny})
 		b.must(zombie.Commit(b.ctx, one))
 		second.Await(t)
 		b.must(zombie.Commit(b.ctx, b.prepare(zombie, 2, "b")))
