@@ -51,7 +51,7 @@ func (s *sink) renew(n int64, old *producer, next transaction) {
 	s.renewing.Lock()
 	defer s.renewing.Unlock()
 	old.client.Close()
-	if err := s.c.awaitMarkers(s.ctx, old.txn, old.tally.places.written(s.lanes)); err != nil {
+	if err := s.c.awaitMarkers(s.ctx, old.txn, old.tally.places.written(s.lanes), s.others); err != nil {
 		s.ready[n%2] <- renewed{err: err}
 		return
 	}

@@ -26,32 +26,22 @@ const (
 // write nothing there. A broker can lose one (KAFKA-20734). Then the leader takes what the producer writes next for part of the transaction that is still open for it,
 // and if that is aborted, so are records that are committed. The group's partition of offsets is not looked at: a start that
 // misses a transaction there has in its state that it is committed. An error: they are not there by markersLimit, or whether they are cannot be learned, or ctx has ended.
-func (c *Cluster) awaitMarkers(ctx context.Context, t transaction, written []checkpoint.Written) error {
-	topics := map[string][]checkpoint.Written{}
-	for _, w := range written {
-		topics[w.Topic] = append(topics[w.Topic], w)
-	}
-	for _, topic := range slices.Sorted(maps.Keys(topics)) {
-		if err := c.awaitMarkersIn(ctx, t, topic, topics[topic]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// awaitMarkersIn is awaitMarkers for a topic.
-func (c *Cluster) awaitMarkersIn(ctx context.Context, t transaction, topic string, written []checkpoint.Written) error {
+//
+// others is where readers were seen to stop at somebody else's transaction, or at one of which brokers do not tell whose it is: as long as they stop there, it is
+// not waited for once more. It is changed.
+func (c *Cluster) awaitMarkers(ctx context.Context, t transaction, written []checkpoint.Written, others map[partition]int64) error {
 	var untold time.Time // since when a broker does not tell of some of what is left; zero: they tell of all
 	for began, tries := time.Now(), 1; ; tries++ {
-		m, err := c.marks(ctx, t.producer, topic, written, time.Since(began) > othersAfter)
+		m, err := c.marks(ctx, t.producer, written, time.Since(began) > othersAfter, others)
 		if err == nil {
 			switch {
 			case len(m.untold) == 0:
 				untold = time.Time{}
 			case untold.IsZero():
 				untold = time.Now()
-			case time.Since(untold) > untoldLimit:
-				m.untold = nil // the watch of the output warns of what stays invisible
+			case time.Since(untold) > untoldLimit: // the watch of the output warns of what stays invisible
+				m.pass(m.untold, others)
+				m.untold = nil
 			}
 			if written = slices.Concat(m.lacking, m.untold); len(written) == 0 {
 				return nil
@@ -60,54 +50,95 @@ func (c *Cluster) awaitMarkersIn(ctx context.Context, t transaction, topic strin
 		switch {
 		case time.Since(began) <= markersLimit || err == nil && len(m.lacking) == 0:
 			if !sleep(ctx, pause(tries)) {
-				return c.failed(ctx.Err(), "wait for the end markers of transactional id %s in topic %s", t.id, topic)
+				return c.failed(ctx.Err(), "wait for the end markers of transactional id %s", t.id)
 			}
 		case err != nil:
 			return err
 		default:
 			return failure.New(failure.Transient, "", nil, "the commit of transactional id %s, producer id %d, epoch %d, was answered %v ago, and topic %s, partition %d, lacks its end marker",
-				t.id, t.producer, t.epoch, markersLimit, topic, m.lacking[0].Partition)
+				t.id, t.producer, t.epoch, markersLimit, m.lacking[0].Topic, m.lacking[0].Partition)
 		}
 	}
 }
 
-// marks says where the end markers of a transaction are not, of the places of a topic where it has written.
+// marks says where the end markers of a transaction are not, of the places where it has written.
 type marks struct {
 	lacking []checkpoint.Written // or it is somebody else's transaction that holds readers back, which is not looked into at first
 	untold  []checkpoint.Written // a broker does not know the topic, or does not tell this user
+	stable  map[partition]int64  // where readers stop, if a broker tells
+}
+
+// pass notes that readers stop in places for no reason of this program's that it knows.
+func (m marks) pass(places []checkpoint.Written, others map[partition]int64) {
+	for _, w := range places {
+		at := partition{w.Topic, w.Partition}
+		if end, told := m.stable[at]; told {
+			others[at] = end
+		}
+	}
 }
 
 // marks asks for the end markers of a producer's transaction; whose has told others' transactions apart from it. Its errors say nothing of the answer:
 // it is to be asked again.
-func (c *Cluster) marks(ctx context.Context, producer int64, topic string, written []checkpoint.Written, whose bool) (m marks, err error) {
+func (c *Cluster) marks(ctx context.Context, producer int64, written []checkpoint.Written, whose bool, others map[partition]int64) (m marks, err error) {
+	topics := map[string][]checkpoint.Written{}
+	for _, w := range written {
+		topics[w.Topic] = append(topics[w.Topic], w)
+	}
+	m.stable = map[partition]int64{}
+	for _, topic := range slices.Sorted(maps.Keys(topics)) {
+		if err := c.marksIn(ctx, &m, producer, topic, topics[topic], whose, others); err != nil {
+			return marks{}, err
+		}
+	}
+	return m, nil
+}
+
+// marksIn is marks for a topic.
+func (c *Cluster) marksIn(ctx context.Context, m *marks, producer int64, topic string, written []checkpoint.Written, whose bool, others map[partition]int64) error {
 	stable, err := c.readableTo(ctx, topic, written)
 	if err != nil {
-		return marks{}, err
+		return err
 	}
 	var unclear []checkpoint.Written
 	for _, w := range written {
-		switch end, told := stable[w.Partition]; {
+		end, told := stable[w.Partition]
+		at := partition{topic, w.Partition}
+		if told {
+			m.stable[at] = end
+		}
+		passed, before := others[at]
+		switch {
 		case !told:
 			m.untold = append(m.untold, w)
 		case w.Untold == 0 && end >= w.Next: // where all its records are, brokers have told
-		case !whose || end == w.First: // what readers stop at is its first record, so the transaction is still open there
+		case end == w.First: // what readers stop at is its first record, so the transaction is still open there
 			m.lacking = append(m.lacking, w)
-		default:
+		case whose, before && passed == end:
 			unclear = append(unclear, w)
+		default:
+			m.lacking = append(m.lacking, w)
 		}
 	}
 	if len(unclear) == 0 {
-		return m, nil
+		return nil
 	}
 	open, err := c.openFor(ctx, producer, topic, unclear)
 	switch {
+	case err == nil:
+		m.lacking = append(m.lacking, open...)
+		m.pass(slices.DeleteFunc(unclear, func(w checkpoint.Written) bool { return slices.Contains(open, w) }), others)
 	case failure.KindOf(err) == failure.Cluster: // as for want of a right
-		m.untold = append(m.untold, unclear...)
-	case err != nil:
-		return marks{}, err
+		for _, w := range unclear {
+			at := partition{topic, w.Partition}
+			if passed, before := others[at]; !before || passed != m.stable[at] {
+				m.untold = append(m.untold, w)
+			}
+		}
+	default:
+		return err
 	}
-	m.lacking = append(m.lacking, open...)
-	return m, nil
+	return nil
 }
 
 // readableTo are the last stable offsets of partitions of a topic. Other partitions of it are not asked about: they may have no leader. Those of which a broker

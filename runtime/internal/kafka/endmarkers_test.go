@@ -54,23 +54,29 @@ func TestMarks(t *testing.T) {
 		stable          [2]int64
 		codes           [2]int16 // of last stable offsets
 		whose           bool
+		before          int64 // where readers were seen to stop at somebody else's in partition 0; 0: nowhere
 		producer        int64
 		denied          int16 // code of the question for producers
 		notTold         int64 // offsets of records that brokers have not told
 		lacking, untold []int32
-		asks            bool // for producers
+		passed          int64 // as before, from then on
+		asks            bool  // for producers
 		failed          bool
 	}{
 		{name: "all there", stable: [2]int64{8, 4}, whose: true},
 		{name: "at its first record", stable: [2]int64{5, 4}, whose: true, lacking: []int32{0}},
 		{name: "further in front, at first", stable: [2]int64{3, 4}, lacking: []int32{0}},
 		{name: "further in front", stable: [2]int64{3, 4}, whose: true, producer: own, lacking: []int32{0}, asks: true},
-		{name: "behind somebody else", stable: [2]int64{3, 4}, whose: true, producer: foreign, asks: true},
+		{name: "behind somebody else", stable: [2]int64{3, 4}, whose: true, producer: foreign, passed: 3, asks: true},
+		{name: "still behind somebody else", stable: [2]int64{3, 4}, before: 3, producer: foreign, passed: 3, asks: true},
+		{name: "still behind somebody else, and lacking", stable: [2]int64{3, 4}, before: 3, producer: own, lacking: []int32{0}, passed: 3, asks: true},
+		{name: "no more behind somebody else", stable: [2]int64{4, 4}, before: 3, lacking: []int32{0}, passed: 3},
 		{name: "without the right", stable: [2]int64{3, 2}, whose: true, denied: denied, lacking: []int32{1}, untold: []int32{0}, asks: true},
+		{name: "still without the right", stable: [2]int64{3, 4}, before: 3, denied: denied, passed: 3, asks: true},
 		{name: "a partition that is not known", stable: [2]int64{0, 2}, codes: [2]int16{unknown, 0}, whose: true, lacking: []int32{1}, untold: []int32{0}},
 		{name: "not now", stable: [2]int64{0, 4}, codes: [2]int16{late, 0}, whose: true, failed: true},
 		{name: "ends that were not told", stable: [2]int64{8, 4}, notTold: 1, lacking: []int32{0}},
-		{name: "ends that were not told, and all is there", stable: [2]int64{8, 4}, notTold: 1, whose: true, producer: foreign, asks: true},
+		{name: "ends that were not told, and all is there", stable: [2]int64{8, 4}, notTold: 1, whose: true, producer: foreign, passed: 8, asks: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ends := proxy.Arm(faultproxy.Fault{Key: kmsg.ListOffsets, When: faultproxy.AsksStable, Count: -1, Do: faultproxy.Answer, Answer: func(r *faultproxy.Request) kmsg.Response {
@@ -81,12 +87,19 @@ func TestMarks(t *testing.T) {
 			defer ends.Disarm()
 			producers := proxy.Arm(faultproxy.Fault{Key: kmsg.DescribeProducers, Count: -1, Do: faultproxy.Answer, Answer: producersAnswer(c.producer, c.denied)})
 			defer producers.Disarm()
-			m, err := b.cluster.marks(b.ctx, own, b.out, []checkpoint.Written{
+			others, first := map[partition]int64{}, partition{b.out, 0}
+			if c.before > 0 {
+				others[first] = c.before
+			}
+			m, err := b.cluster.marks(b.ctx, own, []checkpoint.Written{
 				{Topic: b.out, Partition: 0, First: 5, Tally: checkpoint.Tally{Next: 8}, Untold: c.notTold},
 				{Topic: b.out, Partition: 1, First: 2, Tally: checkpoint.Tally{Next: 4}},
-			}, c.whose)
+			}, c.whose, others)
 			if (err != nil) != c.failed || err != nil && failure.KindOf(err) != failure.Transient {
 				t.Fatalf("error %v", err)
+			}
+			if others[first] != c.passed {
+				t.Errorf("readers stop for others at %d, want %d", others[first], c.passed)
 			}
 			ids := func(places []checkpoint.Written) (ids []int32) {
 				for _, w := range places {

@@ -49,8 +49,9 @@ type sink struct {
 	held      [2]transaction // what is known of the ids: their producers as this sink has them
 	prepared  map[int64]prepared
 	closed    bool
-	leftovers []engine.Position // of the group, until they have this incarnation's marker
-	renewing  sync.Mutex        // held while a producer is renewed: one at a time
+	leftovers []engine.Position   // of the group, until they have this incarnation's marker
+	renewing  sync.Mutex          // held while a producer is renewed: one at a time
+	others    map[partition]int64 // see awaitMarkers; with renewing
 	renewals  sync.WaitGroup
 
 	broken atomic.Pointer[error] // why the sink cannot go on
@@ -70,7 +71,7 @@ type prepared struct {
 
 // NewSink opens a sink. When it returns, the transactional ids are taken.
 func (c *Cluster) NewSink(cfg engine.SinkConfig) (engine.Sink, error) {
-	s := &sink{c: c, cfg: cfg, lanes: make([]lane, len(cfg.Topics)), hangar: newHangar(cfg.Recycle), loose: newHangar(cfg.Recycle), prepared: map[int64]prepared{}}
+	s := &sink{c: c, cfg: cfg, lanes: make([]lane, len(cfg.Topics)), hangar: newHangar(cfg.Recycle), loose: newHangar(cfg.Recycle), prepared: map[int64]prepared{}, others: map[partition]int64{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.limits = c.batchLimits(s.ctx, cfg.Topics)
 	for i, t := range cfg.Topics {
