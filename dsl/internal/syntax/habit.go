@@ -235,7 +235,11 @@ func (f *File) callHabit(p place) (diag.Diagnostic, bool) {
 	if t.Type != kindStr || before.Pos.Line != t.Pos.Line || !slices.Contains(withBrackets, before.Value) {
 		return diag.Diagnostic{}, false
 	}
-	return diag.New("syntax", f.span(before, t), "`%s` has its text in brackets", before.Value).WithLabel("write `%s(%s)`", before.Value, t.Value), true
+	text := t.Value
+	if before.Value == "files" {
+		text = "ca: " + text
+	}
+	return diag.New("syntax", f.span(before, t), "`%s` has its text in brackets", before.Value).WithLabel("write `%s(%s)`", before.Value, text), true
 }
 
 // optionHabit: options with signs behind their words, and keys without commas.
