@@ -53,6 +53,9 @@ Enter alone starts over, too. Ctrl-C ends; nothing is left behind.`,
 			if n := cmd.ArgsLenAtDash(); n >= 0 {
 				args, o.Arguments = args[:n], args[n:]
 			}
+			if err := devOwns(o.Arguments); err != nil {
+				return err
+			}
 			if err := flags.set(&o, args, io); err != nil {
 				return err
 			}
@@ -77,6 +80,17 @@ func devArguments(cmd *cobra.Command, args []string) error {
 		n = dash
 	}
 	return wantFiles(cmd, n <= 1, "one FILE at most")
+}
+
+// devOwns refuses arguments of the program that would take it away from the broker and the state that are gone at the end.
+func devOwns(arguments []string) error {
+	for _, a := range arguments {
+		switch name, _, _ := strings.Cut(a, "="); name {
+		case "--brokers", "--state":
+			return fmt.Errorf("%s behind --: eoc dev has a broker and a state of its own; `eoc run` takes others", name)
+		}
+	}
+	return nil
 }
 
 // set completes the options.

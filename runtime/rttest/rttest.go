@@ -75,6 +75,7 @@ type Run struct {
 	written   [][]Record // by sink, since the last checkpoint
 	committed [][]Record // by sink, before it
 	counted   []Count    // before the tasks began
+	ended     bool       // no more is read
 }
 
 // partition is the contents of a partition and how far it was read.
@@ -156,6 +157,9 @@ func (r *Run) Read(topic string, partition, n int) error {
 	if len(records) == 0 {
 		return nil
 	}
+	if r.ended {
+		return fmt.Errorf("topic %s, partition %d: nothing is read behind End, which has closed all windows", topic, partition)
+	}
 	if !p.active {
 		p.active = true
 		p.Floor = slices.Clone(r.tasks.w)
@@ -221,6 +225,7 @@ func (r *Run) End() error {
 	if err := r.tasks.end(); err != nil {
 		return err
 	}
+	r.ended = true
 	return r.Checkpoint()
 }
 

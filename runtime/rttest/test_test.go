@@ -53,6 +53,7 @@ func TestFailures(t *testing.T) {
 		"no dlq":     {test: func(p *rttest.Test) { p.Send("orders", order); p.End(); p.DeadLetters("user-totals") }, want: "topic user-totals has a record that is no dead letter: {"},
 		"results":    {test: func(p *rttest.Test) { p.Send("orders", order); p.End(); rttest.Results[[]int](p, "user-totals") }, want: "record 0 of topic user-totals is no []int: json: cannot unmarshal object"},
 		"unexpected": {test: func(p *rttest.Test) { p.Send("orders", order); p.End(); p.Expect("user-totals") }, want: "topic user-totals is not as expected:\n  unexpected {\"user_id\":\"u1\""},
+		"behind End": {test: func(p *rttest.Test) { p.Send("orders", order); p.End(); p.Send("orders", order) }, want: "topic orders, partition 0: nothing is read behind End, which has closed all windows"},
 		"missing":    {test: func(p *rttest.Test) { p.Expect("user-totals", `{"a":1}`, nil) }, want: "topic user-totals is not as expected:\n  missing    {\"a\":1}\n  missing    (no value)"},
 	} {
 		if got := failing(t, orders.Pipeline(), c.cfg, c.test); !strings.Contains(got, c.want) {

@@ -90,12 +90,13 @@ func TestStartsAndBounds(t *testing.T) {
 			at(c, records)
 			e := newFakeEngine(c, store, 1, test.until)
 			e.Spec.Sources[0].Start, e.Spec.Sources[0].StartTime, e.Spec.Sources[0].StartGroup = test.source.Start, test.source.StartTime, test.source.StartGroup
-			seen := observe(e)
+			seen, said := observe(e), listen(e)
 			// What comes after the start is beyond every bound but that of a time, which these records are behind.
 			c.started = func() { at(c, 20) }
 			if err := start(t, e).ended(t); err != nil {
 				t.Fatalf("%s: %v", test.name, err)
 			}
+			said.said(t, 0, "--until changes nothing")
 			if !maps.EqualFunc(seen.read, test.want, slices.Equal) {
 				t.Errorf("%s: read %v, want %v", test.name, seen.read, test.want)
 			}
@@ -107,6 +108,28 @@ func TestStartsAndBounds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEndlessStateGetsNoEnd gives an end to a state that was begun without one: the program says that it has none, and runs on.
+func TestEndlessStateGetsNoEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, store := newFakeCluster(2), newFakeStore()
+		at(c, 10)
+		run := start(t, newFakeEngine(c, store, 1, checkpoint.Until{}))
+		time.Sleep(time.Second)
+		run.end(t)
+		e := newFakeEngine(c, store, 1, checkpoint.Until{Latest: true})
+		said, seen := listen(e), observe(e)
+		run = start(t, e)
+		time.Sleep(time.Second)
+		at(c, 3)
+		time.Sleep(time.Second)
+		run.end(t)
+		said.said(t, 1, "--until changes nothing", "until=latest")
+		if want := map[int32][]int64{0: offsets(10, 13), 1: offsets(10, 13)}; !maps.EqualFunc(seen.read, want, slices.Equal) {
+			t.Errorf("read %v, want %v", seen.read, want)
+		}
+	})
 }
 
 // TestLatestReadsWhatComes starts at the end without a bound.
