@@ -17,11 +17,22 @@ type scope struct {
 	of   string // whose fields they are
 	// known are fields that are not null here, beside those that row says.
 	known facts
-	// folded are the fields that were there in front of an aggregate, for messages.
-	folded ir.Row
+	// left are clauses that have left fields behind, for messages.
+	left []leaving
 	// besideText: what is checked is compared with a text.
 	besideText bool
 }
+
+// leaving is a clause behind which fields of the row in front of it are no more.
+type leaving struct {
+	row  ir.Row
+	help string // with the field for %s
+}
+
+const (
+	leftBySelect    = "behind `select` only its own fields are left: add `%s` to it"
+	leftByAggregate = "behind `aggregate` only keys and results are left: add it to the keys, or aggregate it, such as `max(%s)`"
+)
 
 // check types an expression.
 func (s scope) check(e syntax.Expr) operand {
@@ -96,8 +107,11 @@ func (s scope) ref(e *syntax.Ref) operand {
 			if len(s.row) > 0 {
 				d = d.WithNote("here: %s", fields(s.row))
 			}
-			if s.folded.Index(e.Name) >= 0 {
-				d = d.WithHelp("behind `aggregate` only keys and results are left: add it to the keys, or aggregate it, such as `max(%s)`", e.Name)
+			for _, clause := range slices.Backward(s.left) {
+				if clause.row.Index(e.Name) >= 0 {
+					d = d.WithHelp(clause.help, e.Name)
+					break
+				}
 			}
 			s.c.report(d)
 		}

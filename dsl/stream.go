@@ -75,14 +75,14 @@ type streamWalk struct {
 	window *Window
 	// waiting is the window's clause until its aggregate comes.
 	waiting *syntax.Window
-	keys    shape                // of the window
-	inFront ir.Row               // the row in front of the aggregate
+	keys    shape // of the window
+	left    []leaving
 	reached map[*sourceInfo]bool // those of s.sources
 	lost    bool                 // a clause is not understood: nothing is known behind it
 }
 
 func (w *streamWalk) scope() scope {
-	return scope{c: w.checker, row: w.row.row, open: w.row.open, of: w.of, folded: w.inFront}
+	return scope{c: w.checker, row: w.row.row, open: w.row.open, of: w.of, left: w.left}
 }
 
 func (w *streamWalk) add(c Clause) {
@@ -181,6 +181,7 @@ func (w *streamWalk) selected(n *syntax.Select) {
 			row.open = true
 		}
 	}
+	w.left = append(w.left, leaving{w.row.row, leftBySelect})
 	out.Row, w.row, w.of = row.row, row, w.s.out.Name
 	w.add(out)
 }

@@ -145,7 +145,7 @@ func (w *streamWalk) aggregate(n *syntax.Aggregate) {
 	for _, item := range n.Items {
 		w.fold(&row, out, item)
 	}
-	w.inFront = w.row.row
+	w.left = append(w.left, leaving{w.row.row, leftByAggregate})
 	out.Row, w.row, w.of = row.row, row, w.s.out.Name
 	w.s.out.Windowed = true
 	w.add(out)

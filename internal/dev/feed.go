@@ -84,7 +84,8 @@ func (l *life) feedTopic(ctx context.Context, t topic, others string) error {
 		return nil
 	}
 	path := DataFile(l.Data, t.name)
-	n, err := l.send(ctx, t.name, l.passLong(t.rule.File(ctx, path)))
+	var some devkafka.Record // has what one of the records has
+	n, err := l.send(ctx, t.name, noting(&some, l.passLong(t.rule.File(ctx, path))))
 	switch {
 	case ctx.Err() != nil:
 		return nil // it has been ended
@@ -95,7 +96,30 @@ func (l *life) feedTopic(ctx context.Context, t topic, others string) error {
 		return err
 	}
 	l.screen.say("fed %s to topic %s from %s", many(n, "record"), t.name, path)
+	if field := named(l.Key, t.name); n > 0 && field != "" && some.Key == nil {
+		l.screen.say("none of them has a key: --key names the field %s, which no record has", field)
+	}
+	if field := named(l.Time, t.name); n > 0 && field != "" && some.Time.IsZero() {
+		l.screen.say("all of them have the time of now: --time names the field %s, in which no record has a time", field)
+	}
 	return nil
+}
+
+// noting notes in some the key and the time of records that have one.
+func noting(some *devkafka.Record, records iter.Seq2[devkafka.Record, error]) iter.Seq2[devkafka.Record, error] {
+	return func(yield func(devkafka.Record, error) bool) {
+		for r, err := range records {
+			if r.Key != nil {
+				some.Key = r.Key
+			}
+			if !r.Time.IsZero() {
+				some.Time = r.Time
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
 }
 
 func (l *life) noData(t topic, others string) {

@@ -134,7 +134,7 @@ func text(s planner.Setting, lookup func(string) (string, bool)) (string, error)
 // rule is how lines become records of a source. A record gets its event time as Kafka timestamp, as it would have had when
 // it was written, since one that is far ahead of that does not count as time that has passed (`skew`).
 func (o Options) rule(topic string, source *planner.Source) devkafka.Rule {
-	r := devkafka.Rule{Key: cmp.Or(o.Key[topic], o.Key[""]), Time: cmp.Or(o.Time[topic], o.Time[""])}
+	r := devkafka.Rule{Key: named(o.Key, topic), Time: named(o.Time, topic)}
 	column, ok := source.Time.(*ir.Column)
 	if ok && r.Time == "" {
 		r.Time = column.Name
@@ -143,6 +143,11 @@ func (o Options) rule(topic string, source *planner.Source) devkafka.Rule {
 		r.Unit = unit(source.Row[at].Type.Unit)
 	}
 	return r
+}
+
+// named is the field that a flag names for a topic, "" for none.
+func named(fields map[string]string, topic string) string {
+	return cmp.Or(fields[topic], fields[""])
 }
 
 func unit(u ir.Unit) time.Duration {

@@ -47,7 +47,7 @@ func (p Package) Check() error {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return linked(p.Dir, "folder of package "+p.Name)
 	case !info.IsDir():
-		return fmt.Errorf("%s is a file, where the folder of package %s should be; move it, or rename %s", p.Dir, p.Name, p.Source)
+		return fmt.Errorf("%s is a file, where the folder of package %s should be; move it, rename %s, or choose another folder with -o", p.Dir, p.Name, p.Source)
 	}
 	names, err := p.goFiles()
 	if err != nil {

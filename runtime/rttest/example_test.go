@@ -70,9 +70,11 @@ func ExampleTest_DeadLetters() {
 	p.Expect("orders-late", `{"user_id":"u1","amount":99,"at":"2026-01-01T00:00:59Z"}`)
 	for _, d := range p.DeadLetters("orders.dlq") {
 		fmt.Printf("%s/%d/%d: %s\n", d.Topic, d.Partition, d.SourceOffset, d.Reason)
+		fmt.Println(d)
 	}
 	// Output:
 	// orders/0/1: amount: not a number (byte 25)
+	// orders (orders.eo:8): topic orders, partition 0, offset 1: amount: not a number (byte 25): {"user_id":"u1","amount":"ten"}
 }
 
 // What was not committed is written again after a crash, so a reader of committed records sees it once.

@@ -50,6 +50,9 @@ func (p *Test) Expect(topic string, values ...any) {
 	fmt.Fprintf(&b, "topic %s is not as expected:", topic)
 	for _, v := range missing {
 		b.WriteString("\n  missing    " + v.text)
+		if says := v.nearest(surplus); says != "" {
+			b.WriteString("\n             nearest: " + says)
+		}
 	}
 	for _, v := range surplus {
 		b.WriteString("\n  unexpected " + v.text)
@@ -140,6 +143,15 @@ type DeadLetter struct {
 	Partition    int
 	SourceOffset int64
 	Source       string // that has read it, if it has brokers of its own
+}
+
+// String is the letter as a line of a message.
+func (d DeadLetter) String() string {
+	from := "a result"
+	if d.Topic != "" {
+		from = fmt.Sprintf("topic %s, partition %d, offset %d", d.Topic, d.Partition, d.SourceOffset)
+	}
+	return fmt.Sprintf("%s: %s: %s: %s", d.Operator, from, d.Reason, shown(d.Value))
 }
 
 // DeadLetters is all records so far of a topic of dead letters.

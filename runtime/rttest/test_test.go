@@ -54,7 +54,13 @@ func TestFailures(t *testing.T) {
 		"results":    {test: func(p *rttest.Test) { p.Send("orders", order); p.End(); rttest.Results[[]int](p, "user-totals") }, want: "record 0 of topic user-totals is no []int: json: cannot unmarshal object"},
 		"unexpected": {test: func(p *rttest.Test) { p.Send("orders", order); p.End(); p.Expect("user-totals") }, want: "topic user-totals is not as expected:\n  unexpected {\"user_id\":\"u1\""},
 		"behind End": {test: func(p *rttest.Test) { p.Send("orders", order); p.End(); p.Send("orders", order) }, want: "topic orders, partition 0: nothing is read behind End, which has closed all windows"},
-		"missing":    {test: func(p *rttest.Test) { p.Expect("user-totals", `{"a":1}`, nil) }, want: "topic user-totals is not as expected:\n  missing    {\"a\":1}\n  missing    (no value)"},
+		"nearest": {test: func(p *rttest.Test) {
+			p.Send("orders", order)
+			p.End()
+			p.Expect("user-totals", `{"user_id":"u2"}`, `{"user_id":"u1","total":11,"orders":1,"more":0,"window_start":"2026-01-01T00:00:00Z"}`)
+		}, want: "\n  missing    {\"user_id\":\"u2\"}\n  missing    {\"user_id\":\"u1\",\"total\":11,\"orders\":1,\"more\":0,\"window_start\":\"2026-01-01T00:00:00Z\"}" +
+			"\n             nearest: more is not there; total is 10, not 11; window_end is too much\n  unexpected {\"user_id\":\"u1\""},
+		"missing": {test: func(p *rttest.Test) { p.Expect("user-totals", `{"a":1}`, nil) }, want: "topic user-totals is not as expected:\n  missing    {\"a\":1}\n  missing    (no value)"},
 	} {
 		if got := failing(t, orders.Pipeline(), c.cfg, c.test); !strings.Contains(got, c.want) {
 			t.Errorf("%s: says %q, want %q", name, got, c.want)

@@ -60,24 +60,21 @@ func help(b *strings.Builder, text string) {
 	}
 }
 
-// counted is the counts of a partition, `read` first.
+// counted is the counts of a partition: `read`, what became of it, and apart from that what was written, which is late rows,
+// dead letters and rows of several routes, too.
 func counted(counts map[string]int64) string {
-	names := slices.Sorted(maps.Keys(counts))
-	slices.SortStableFunc(names, func(a, b string) int {
-		switch {
-		case a == "read":
-			return -1
-		case b == "read":
-			return 1
-		}
-		return 0
-	})
-	var list []string
-	for _, name := range names {
-		list = append(list, fmt.Sprintf("%d %s", counts[name], name))
-	}
-	if list == nil {
+	if len(counts) == 0 {
 		return "nothing was read"
+	}
+	text := func(name string) string { return fmt.Sprintf("%d %s", counts[name], name) }
+	list := []string{text("read")}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if name != "read" && name != "out" {
+			list = append(list, text(name))
+		}
+	}
+	if _, wrote := counts["out"]; wrote {
+		return strings.Join(list, ", ") + "; " + text("out")
 	}
 	return strings.Join(list, ", ")
 }
