@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -216,17 +217,23 @@ var bareTopic = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*$
 // maxTopic is the length that Kafka allows a topic's name (org.apache.kafka.common.internals.Topic).
 const maxTopic = 249
 
+// TopicRule says which names of topics Kafka takes (LegalTopic).
+var TopicRule = fmt.Sprintf("a topic's name is 1 to %d of a-z, A-Z, 0-9, `.`, `_` and `-`", maxTopic)
+
+var legalTopic = regexp.MustCompile(fmt.Sprintf(`^[a-zA-Z0-9._-]{1,%d}$`, maxTopic))
+
+// LegalTopic reports whether Kafka takes the name of a topic.
+func LegalTopic(name string) bool {
+	return name != "." && name != ".." && legalTopic.MatchString(name)
+}
+
 // topicName checks the name of a topic as Kafka does.
 func (c *checker) topicName(n syntax.Node, s Setting) bool {
 	if s.Env != "" && !s.HasDefault {
 		return true
 	}
-	legal := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)
-	}
-	if s.Text == "" || s.Text == "." || s.Text == ".." || len(s.Text) > maxTopic ||
-		strings.ContainsFunc(s.Text, func(r rune) bool { return !legal(r) }) {
-		c.errorf(n, "bad-topic", "a topic's name is 1 to %d of a-z, A-Z, 0-9, `.`, `_` and `-`", maxTopic)
+	if !LegalTopic(s.Text) {
+		c.errorf(n, "bad-topic", "%s", TopicRule)
 		return false
 	}
 	return true

@@ -34,7 +34,7 @@ func (s *Source) declareDLQ() {
 		return
 	}
 	t := s.task
-	topic := t.resolve(s.spec.OnError.topic, "the dead-letter topic of source "+s.spec.Name+" ("+s.spec.Place+")")
+	topic := t.topic(s.spec.OnError.topic, "the dead-letter topic of source "+s.spec.Name+" ("+s.spec.Place+")")
 	for _, other := range t.sinks {
 		if other.deadLetters && other.topic == topic {
 			other.spec.Deliver = min(other.spec.Deliver, s.spec.DLQDeliver)

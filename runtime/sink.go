@@ -42,7 +42,7 @@ const slabSize = 64 << 10
 
 // Sink declares a sink.
 func (t *Task) Sink(spec SinkSpec) *Sink {
-	return t.newSink(spec, t.resolve(spec.Topic, "the topic of sink "+spec.Name+" ("+spec.Place+")"))
+	return t.newSink(spec, t.topic(spec.Topic, "the topic of sink "+spec.Name+" ("+spec.Place+")"))
 }
 
 func (t *Task) newSink(spec SinkSpec, topic string) *Sink {

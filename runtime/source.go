@@ -82,7 +82,7 @@ type Source struct {
 func (t *Task) Source(spec SourceSpec, process func(*Batch)) *Source {
 	s := &Source{
 		spec: spec, index: len(t.sources), task: t, process: process,
-		topic:    t.resolve(spec.Topic, "the topic of source "+spec.Name+" ("+spec.Place+")"),
+		topic:    t.topic(spec.Topic, "the topic of source "+spec.Name+" ("+spec.Place+")"),
 		disorder: min(spec.Watermark, longerThanTime),
 		read:     t.counter(spec.Name, spec.Place, countRead),
 		null:     t.counter(spec.Name, spec.Place, countNull),

@@ -64,6 +64,9 @@ func TestTopics(t *testing.T) {
 	if _, err := o.resolve(g, func(string) (string, bool) { return "", false }); err == nil || !strings.Contains(err.Error(), "CLICKS, which is not set") {
 		t.Errorf("without the variable: %v", err)
 	}
+	if _, err := o.resolve(g, func(string) (string, bool) { return "c c", true }); err == nil || !strings.Contains(err.Error(), `CLICKS, which is "c c": a topic's name is 1 to 249 of`) {
+		t.Errorf("with a name that is none: %v", err)
+	}
 }
 
 // What results wait for is said in the terms of the file.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eoc-lang/eoc/dsl"
 	"github.com/eoc-lang/eoc/internal/devkafka"
 	"github.com/eoc-lang/eoc/internal/ir"
 	"github.com/eoc-lang/eoc/planner"
@@ -128,7 +129,11 @@ func text(s planner.Setting, lookup func(string) (string, bool)) (string, error)
 	if value == "" && !s.HasDefault {
 		return "", fmt.Errorf("the .eo file takes a topic from the environment variable %s, which is not set", s.Env)
 	}
-	return cmp.Or(value, s.Text), nil
+	name := cmp.Or(value, s.Text)
+	if !dsl.LegalTopic(name) {
+		return "", fmt.Errorf("the .eo file takes a topic from the environment variable %s, which is %q: %s", s.Env, name, dsl.TopicRule)
+	}
+	return name, nil
 }
 
 // rule is how lines become records of a source. A record gets its event time as Kafka timestamp, as it would have had when

@@ -150,7 +150,7 @@ func TestRecordsFromLines(t *testing.T) {
 		}
 	}
 	lines := map[int]string{}
-	for got, err := range (Rule{Key: "k"}).Records(strings.NewReader("\nnull\r\n\n\"null\"\n")) {
+	for got, err := range (Rule{Key: "k"}).Records(strings.NewReader("\ufeff\nnull\r\n\n\"null\"\n")) {
 		if lines[got.Line] = string(got.Value); err != nil || got.Key != nil || (got.Value == nil) != (got.Line == 2) {
 			t.Errorf("line %d gives %+v (%v)", got.Line, got, err)
 		}

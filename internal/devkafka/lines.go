@@ -41,12 +41,18 @@ func (e LongError) Text() string {
 	return fmt.Sprintf("a record of %d bytes is not fed: clients send %d at most, key and value, unless told otherwise; make it smaller or leave it out", e.Bytes, MostBytes)
 }
 
+// mark is what some editors put in front of UTF-8 (the Unicode Standard, 23.8, U+FEFF). It is of the file, not of its first line.
+const mark = "\ufeff"
+
 // Lines reads lines, without what ends them. One that is too long is a LongError, behind which it goes on; it ends at any other error.
 func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewReader(r)
 		for number := 1; ; number++ {
 			line, size, err := readLine(in)
+			if number == 1 {
+				line = bytes.TrimPrefix(line, []byte(mark))
+			}
 			switch {
 			case err != nil && !errors.Is(err, io.EOF):
 				yield(nil, fmt.Errorf("line %d: %w", number, err))

@@ -16,7 +16,7 @@ var (
 	someText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?|'[^']*'?`)
 	// bareWord is a secret without quotes. What is followed by a bracket is a function.
 	bareWord = regexp.MustCompile(`\b(?:password|passwd|token)\s*[:=]\s*([^\s"'(),]+)\s*[^\s"'(]?`)
-	naming   = regexp.MustCompile(`\b(?:user\s*:|(?:user\s*:\s*)?env\s*\(|secret\s*\()\s*$`)
+	naming   = regexp.MustCompile(`\b(?:user\s*:|(?:user\s*:\s*)?env\s*\(|secret\s*\(?)\s*$`)
 	aName    = regexp.MustCompile(`^"[A-Za-z_][A-Za-z0-9_.@-]*"$`)
 	// placing is in front of a text that says where something is: a topic, brokers, a file, a time. None of these is taken for one
 	// if it has other signs, such as the user:password@ of a URL.
@@ -50,7 +50,9 @@ func hidden(line string) [][2]int {
 	for _, at := range bareWord.FindAllStringSubmatchIndex(line, -1) {
 		i, exact := slices.BinarySearchFunc(texts, at[2], func(text []int, at int) int { return cmp.Compare(text[0], at) })
 		within := exact || i > 0 && at[2] < texts[i-1][1]
-		if next := strings.TrimLeft(line[at[3]:], " \t"); !strings.HasPrefix(next, "(") && !within {
+		next := strings.TrimLeft(line[at[3]:], " \t")
+		call := strings.HasPrefix(next, "(") || line[at[2]:at[3]] == "secret" && strings.HasPrefix(next, `"`) // perhaps without its bracket
+		if !call && !within {
 			parts = append(parts, [2]int{at[2], at[3]})
 		}
 	}

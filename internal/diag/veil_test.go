@@ -12,6 +12,8 @@ func TestVeil(t *testing.T) {
 		`  sasl plain(user: "shop", pasword: "pass)`:                         `  sasl plain(user: "shop", pasword: "*****`,
 		`  sasl plain(user: env("U", "u"), password: env("P", "a \"b\" c"))`: `  sasl plain(user: env("U", "*"), password: env("P", "*********"))`,
 		`  sasl scram512(user: env("U"), password: secret("P"))`:             `  sasl scram512(user: env("U"), password: secret("P"))`,
+		`  sasl plain(user: "shop", password: secret "P")`:                   `  sasl plain(user: "shop", password: secret "P")`,
+		`  sasl plain(user: "shop", password: secret)`:                       `  sasl plain(user: "shop", password: ******)`,
 		`    password: "pass")`:                                              `    password: "****")`,
 		`    token: env("T", "pass"))`:                                       `    token: env("T", "****"))`,
 		`source a: A from kafka("a") { time at }`:                            `source a: A from kafka("a") { time at }`,

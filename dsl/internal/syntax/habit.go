@@ -235,6 +235,9 @@ func (f *File) callHabit(p place) (diag.Diagnostic, bool) {
 	if t.Type != kindStr || before.Pos.Line != t.Pos.Line || !slices.Contains(withBrackets, before.Value) {
 		return diag.Diagnostic{}, false
 	}
+	if front := p.at(-2).Value; before.Value == "kafka" && front != "from" && front != "to" || before.Value == "dlq" && front != "on_error" {
+		return diag.Diagnostic{}, false // there is none there, with brackets or without
+	}
 	text := t.Value
 	if before.Value == "files" {
 		text = "ca: " + text
