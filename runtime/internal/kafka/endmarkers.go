@@ -16,8 +16,8 @@ import (
 const (
 	// markersLimit is how long the end markers of a committed transaction may take. A start waits for them, too, and says then who holds readers back.
 	markersLimit = 20 * time.Second
-	// othersAfter is after how long leaders are asked whether it is a transaction of somebody else that holds readers back, and untoldLimit how long brokers may
-	// not tell of a partition until nobody waits for its marker any more. A broker that comes up may not know a topic yet.
+	// othersAfter is after how long leaders are asked whether it is a transaction of somebody else that holds readers back, and untoldLimit how long they may
+	// not tell that until nobody waits for its marker any more.
 	othersAfter = 200 * time.Millisecond
 	untoldLimit = 3 * time.Second
 )
@@ -30,7 +30,7 @@ const (
 // others is where readers were seen to stop at somebody else's transaction, or at one of which brokers do not tell whose it is: as long as they stop there, it is
 // not waited for once more. It is changed.
 func (c *Cluster) awaitMarkers(ctx context.Context, t transaction, written []checkpoint.Written, others map[partition]int64) error {
-	var untold time.Time // since when a broker does not tell of some of what is left; zero: they tell of all
+	var untold time.Time // since when a leader does not tell whose transactions are open in some of what is left; zero: they tell of all
 	for began, tries := time.Now(), 1; ; tries++ {
 		m, err := c.marks(ctx, t.producer, written, time.Since(began) > othersAfter, others)
 		if err == nil {
@@ -43,7 +43,10 @@ func (c *Cluster) awaitMarkers(ctx context.Context, t transaction, written []che
 				m.pass(m.untold, others)
 				m.untold = nil
 			}
-			if written = slices.Concat(m.lacking, m.untold); len(written) == 0 {
+			if time.Since(began) > markersLimit { // the topic is gone, which the watch of the output says
+				m.unknown = nil
+			}
+			if written = slices.Concat(m.lacking, m.untold, m.unknown); len(written) == 0 {
 				return nil
 			}
 		}
@@ -64,7 +67,8 @@ func (c *Cluster) awaitMarkers(ctx context.Context, t transaction, written []che
 // marks says where the end markers of a transaction are not, of the places where it has written.
 type marks struct {
 	lacking []checkpoint.Written // or it is somebody else's transaction that holds readers back, which is not looked into at first
-	untold  []checkpoint.Written // a broker does not know the topic, or does not tell this user
+	untold  []checkpoint.Written // a leader does not tell this user whose transactions are open
+	unknown []checkpoint.Written // brokers do not know the topic or the partition, as one that comes up may not yet
 	stable  map[partition]int64  // where readers stop, if a broker tells
 }
 
@@ -110,7 +114,7 @@ func (c *Cluster) marksIn(ctx context.Context, m *marks, producer int64, topic s
 		passed, before := others[at]
 		switch {
 		case !told:
-			m.untold = append(m.untold, w)
+			m.unknown = append(m.unknown, w)
 		case w.Untold == 0 && end >= w.Next: // where all its records are, brokers have told
 		case end == w.First: // what readers stop at is its first record, so the transaction is still open there
 			m.lacking = append(m.lacking, w)
@@ -165,7 +169,9 @@ func (c *Cluster) readableTo(ctx context.Context, topic string, written []checkp
 	}
 	resp, err := req.RequestWith(ctx, c.client(c.txns))
 	if err != nil {
-		return stable, told(err)
+		if err := told(err); err != nil || resp == nil {
+			return stable, err
+		}
 	}
 	for _, t := range resp.Topics {
 		for _, p := range t.Partitions {

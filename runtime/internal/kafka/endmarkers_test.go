@@ -59,6 +59,7 @@ func TestMarks(t *testing.T) {
 		denied          int16 // code of the question for producers
 		notTold         int64 // offsets of records that brokers have not told
 		lacking, untold []int32
+		unknown         []int32
 		passed          int64 // as before, from then on
 		asks            bool  // for producers
 		failed          bool
@@ -73,7 +74,7 @@ func TestMarks(t *testing.T) {
 		{name: "no more behind somebody else", stable: [2]int64{4, 4}, before: 3, lacking: []int32{0}, passed: 3},
 		{name: "without the right", stable: [2]int64{3, 2}, whose: true, denied: denied, lacking: []int32{1}, untold: []int32{0}, asks: true},
 		{name: "still without the right", stable: [2]int64{3, 4}, before: 3, denied: denied, passed: 3, asks: true},
-		{name: "a partition that is not known", stable: [2]int64{0, 2}, codes: [2]int16{unknown, 0}, whose: true, lacking: []int32{1}, untold: []int32{0}},
+		{name: "a partition that is not known", stable: [2]int64{0, 2}, codes: [2]int16{unknown, 0}, whose: true, lacking: []int32{1}, unknown: []int32{0}},
 		{name: "not now", stable: [2]int64{0, 4}, codes: [2]int16{late, 0}, whose: true, failed: true},
 		{name: "ends that were not told", stable: [2]int64{8, 4}, notTold: 1, lacking: []int32{0}},
 		{name: "ends that were not told, and all is there", stable: [2]int64{8, 4}, notTold: 1, whose: true, producer: foreign, passed: 8, asks: true},
@@ -101,16 +102,53 @@ func TestMarks(t *testing.T) {
 			if others[first] != c.passed {
 				t.Errorf("readers stop for others at %d, want %d", others[first], c.passed)
 			}
-			ids := func(places []checkpoint.Written) (ids []int32) {
-				for _, w := range places {
-					ids = append(ids, w.Partition)
-				}
-				return ids
-			}
-			if !slices.Equal(ids(m.lacking), c.lacking) || !slices.Equal(ids(m.untold), c.untold) || (producers.Hits() > 0) != c.asks {
-				t.Errorf("lacking in %v, want %v; untold of %v, want %v; %d questions for producers", ids(m.lacking), c.lacking, ids(m.untold), c.untold, producers.Hits())
+			if !slices.Equal(ids(m.lacking), c.lacking) || !slices.Equal(ids(m.untold), c.untold) || !slices.Equal(ids(m.unknown), c.unknown) || (producers.Hits() > 0) != c.asks {
+				t.Errorf("lacking in %v, want %v; untold of %v, want %v; unknown %v, want %v; %d questions for producers",
+					ids(m.lacking), c.lacking, ids(m.untold), c.untold, ids(m.unknown), c.unknown, producers.Hits())
 			}
 		})
+	}
+}
+
+func ids(places []checkpoint.Written) (ids []int32) {
+	for _, w := range places {
+		ids = append(ids, w.Partition)
+	}
+	return ids
+}
+
+// All topics of a transaction are asked about, and a partition that brokers do not know hides no other of its topic.
+func TestMarksOfSeveralTopics(t *testing.T) {
+	b, proxy := behind(t, 2)
+	proxy.Arm(faultproxy.Fault{Key: kmsg.ListOffsets, When: faultproxy.AsksStable, Count: -1, Do: faultproxy.Answer, Answer: stableAtZero})
+	var written []checkpoint.Written
+	for _, topic := range []string{b.in, b.out} {
+		for _, id := range []int32{0, 1, 99} {
+			written = append(written, checkpoint.Written{Topic: topic, Partition: id, Tally: checkpoint.Tally{Next: 4}})
+		}
+	}
+	m, err := b.cluster.marks(b.ctx, 7, written, false, map[partition]int64{})
+	b.must(err)
+	if want := []checkpoint.Written{written[0], written[1], written[3], written[4]}; !slices.Equal(m.lacking, want) {
+		t.Errorf("lacking in %v, want %v", m.lacking, want)
+	}
+	if want := []checkpoint.Written{written[2], written[5]}; !slices.Equal(m.unknown, want) || len(m.untold) > 0 {
+		t.Errorf("unknown %v, want %v; untold of %v", m.unknown, want, m.untold)
+	}
+}
+
+// Where leaders do not tell whose transaction holds readers back, it is waited for once, and not again while readers stop there.
+func TestUntoldIsWaitedForOnce(t *testing.T) {
+	b, proxy := behind(t, 2)
+	proxy.Arm(faultproxy.Fault{Key: kmsg.ListOffsets, When: faultproxy.AsksStable, Count: -1, Do: faultproxy.Answer, Answer: stableAtZero})
+	denied := proxy.Arm(faultproxy.Fault{Key: kmsg.DescribeProducers, Count: -1, Do: faultproxy.Answer, Answer: producersAnswer(0, kerr.TopicAuthorizationFailed.Code)})
+	written := []checkpoint.Written{{Topic: b.out, Partition: 0, First: 2, Tally: checkpoint.Tally{Next: 4}}}
+	others := map[partition]int64{}
+	b.must(b.cluster.awaitMarkers(b.ctx, transaction{producer: 7}, written, others))
+	asked := denied.Hits()
+	b.must(b.cluster.awaitMarkers(b.ctx, transaction{producer: 7}, written, others))
+	if again := denied.Hits() - asked; asked < 2 || again != 1 {
+		t.Errorf("asked %d times, and then %d times; want some, and then once", asked, again)
 	}
 }
 
@@ -133,6 +171,14 @@ func TestEndMarkersAreAwaited(t *testing.T) {
 		case err := <-begun:
 			t.Fatalf("transaction 3 has begun (%v), though the end marker of 1 is not there", err)
 		default:
+		}
+		// Until then its coordinator has to know what became of it.
+		epoch := one.Epoch
+		if one.EndTxnVersion >= endV2 {
+			epoch++
+		}
+		if now, err := b.cluster.Describe(b.ctx, one.TransactionalID); err != nil || now.Epoch != epoch || now.State != "CompleteCommit" {
+			t.Errorf("the coordinator has %+v (%v), want epoch %d, CompleteCommit", now, err, epoch)
 		}
 		held.Disarm()
 		denied.Disarm()

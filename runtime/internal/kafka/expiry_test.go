@@ -18,8 +18,8 @@ var forgetful = map[string]string{
 }
 
 // Ids that the coordinator has forgotten while they were at rest are taken anew by a start: what was committed stays so, what was
-// aborted is replayed, and nothing is refused for ever. A running sink does not take them: it ends, and the start that follows looks at the
-// marker first.
+// aborted is replayed, and nothing is refused for ever. A running sink takes none in the middle of a transaction: it ends, and the start that follows looks at the
+// marker first. Between two transactions it takes them, and looks at the marker, too.
 func TestIDsExpire(t *testing.T) {
 	versions := []int{1} // internal/e2e lets them expire on V2
 	if os.Getenv("EO_MATRIX") == "1" {
@@ -30,6 +30,7 @@ func TestIDsExpire(t *testing.T) {
 			broker := kafkatest.Start(t, kafkatest.Options{TransactionVersion: version, Settings: forgetful})
 			for name, test := range map[string]func(t *testing.T, b *bed){
 				"committed": committedAndForgotten, "aborted": abortedAndForgotten, "running": forgottenWhileRunning, "zombie": forgottenZombie,
+				"renewing": forgottenBeforeRenewal, "zombie renewing": forgottenZombieRenewing,
 			} {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
@@ -115,6 +116,39 @@ func forgottenZombie(t *testing.T, b *bed) {
 	b.marked(2)
 	b.fence(b.cluster)
 	goOn(b, 3, "a", "B")
+}
+
+// forgottenBeforeRenewal: the ids are forgotten between a commit and the renewal of its producer. Nobody else has committed anything, so the sink goes on under new ones.
+func forgottenBeforeRenewal(t *testing.T, b *bed) {
+	s := b.sink(b.cluster, b.config()).(*sink)
+	s.renewing.Lock()
+	b.must(s.Commit(b.ctx, b.prepare(s, 1, "a")))
+	b.must(s.Commit(b.ctx, b.prepare(s, 2, "b")))
+	b.forgotten()
+	s.renewing.Unlock()
+	b.must(s.Commit(b.ctx, b.prepare(s, 3, "c")))
+	b.must(s.Commit(b.ctx, b.prepare(s, 4, "d")))
+	b.expect("a", "b", "c", "d")
+	b.marked(4)
+}
+
+// forgottenZombieRenewing is that with a successor, of which the ids know nothing more: the group's marker does.
+func forgottenZombieRenewing(t *testing.T, b *bed) {
+	zombie := b.sink(b.cluster, b.config()).(*sink)
+	zombie.renewing.Lock()
+	b.must(zombie.Commit(b.ctx, b.prepare(zombie, 1, "a")))
+	b.must(zombie.Commit(b.ctx, b.prepare(zombie, 2, "b")))
+	c := b.open()
+	b.fence(c)
+	successor := b.sink(c, b.config())
+	b.must(successor.Commit(b.ctx, b.prepare(successor, 3, "C")))
+	b.must(successor.Commit(b.ctx, b.prepare(successor, 4, "D")))
+	successor.Close()
+	b.forgotten()
+	zombie.renewing.Unlock()
+	wantKind(t, zombie.Begin(b.ctx, 3), failure.Fenced, b.ids[1], "checkpoint 4")
+	b.expect("a", "b", "C", "D")
+	b.marked(4)
 }
 
 // goOn writes transaction n under the ids, and expects it behind what is committed.

@@ -27,8 +27,7 @@ const (
 //
 // Transaction n is written by the producer of IDs[n%2]. That an id follows from n matters: of two
 // copies that want to commit n, one does not have the id. Between two transactions of an id its producer is renewed,
-// which takes the id again; it does so only if the id is still this sink's, and while the other producer
-// is held, so that a copy that was paused and wakes up cannot go on.
+// which takes the id again. A copy that was paused and wakes up does not get it back, or finds that it is behind: see renew.
 type sink struct {
 	c      *Cluster
 	cfg    engine.SinkConfig
@@ -46,6 +45,7 @@ type sink struct {
 	number  int64           // of that transaction
 
 	mu        sync.Mutex
+	ending    int64          // the last transaction that Commit was called for
 	held      [2]transaction // what is known of the ids: their producers as this sink has them
 	prepared  map[int64]prepared
 	closed    bool

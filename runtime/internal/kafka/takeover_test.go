@@ -366,32 +366,3 @@ func TestUnreachable(t *testing.T) {
 	}
 	wantKind(t, err, failure.Transient, "check that the broker is up and that 127.0.0.1:1 can be reached from here")
 }
-
-// A copy that is paused between the two steps in which an id is taken again takes it from its successor when it wakes up. It sees that, and commits nothing more,
-// though its other transaction was committed before the successor came, so that nothing else would tell.
-func TestZombieBetweenTheSteps(t *testing.T) {
-	eachBehind(t, func(t *testing.T, b *bed, proxy *faultproxy.Proxy) {
-		zombie := b.sink(b.cluster, b.config())
-		one := b.prepare(zombie, 1, "a")
-		// The first step says who has the id, the second takes it from whomever.
-		second := proxy.Arm(faultproxy.Fault{Key: kmsg.InitProducerID, Do: faultproxy.Hold, When: faultproxy.TakesFromAny})
-		b.must(zombie.Commit(b.ctx, one))
-		second.Await(t)
-		b.must(zombie.Commit(b.ctx, b.prepare(zombie, 2, "b")))
-
-		c := b.open()
-		b.fence(c)
-		successor := b.sink(c, b.config())
-		b.must(successor.Commit(b.ctx, b.prepare(successor, 3, "C")))
-		b.must(successor.Commit(b.ctx, b.prepare(successor, 4, "D")))
-		_, err := second.Release(b.ctx)
-		b.must(err)
-
-		wantKind(t, zombie.Begin(b.ctx, 3), failure.Fenced, b.ids[1])
-		if overtaken, err := zombie.Overtaken(b.ctx); err != nil || !overtaken {
-			t.Errorf("overtaken %v (%v): its successor runs", overtaken, err)
-		}
-		b.expect("a", "b", "C", "D")
-		b.marked(4)
-	})
-}
