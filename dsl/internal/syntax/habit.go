@@ -251,6 +251,9 @@ func (f *File) optionHabit(p place) (diag.Diagnostic, bool) {
 		return diag.Diagnostic{}, false
 	}
 	t, before := p.at(0), p.at(-1)
+	if word, ok := f.dashed(p); ok {
+		return word, ok
+	}
 	if before.Type == kindID && t.Type == kindOp && (t.Value == "=" || t.Value == ":") {
 		return f.fault(t, "syntax", "an option has no `%s` behind its word", t.Value).
 			WithLabel("write `%s %s`", before.Value, p.at(1).Value), true
@@ -258,6 +261,18 @@ func (f *File) optionHabit(p place) (diag.Diagnostic, bool) {
 	if first, second, ok := p.bareKeys(); ok {
 		return f.fault(second, "option-comma", "between keys stands a comma").
 			WithLabel("write `key %s, %s`", first.Value, second.Value), true
+	}
+	return diag.Diagnostic{}, false
+}
+
+// dashed looks in front for a word with a `-` in it, which was taken for an option and a negative value.
+func (f *File) dashed(p place) (diag.Diagnostic, bool) {
+	for j := p.i - 3; j > 0 && p.part[j].Pos.Offset > p.open.Pos.Offset; j-- {
+		a, sign, b := p.part[j], p.part[j+1], p.part[j+2]
+		joined := a.Pos.Offset+len(a.Value) == sign.Pos.Offset && sign.Pos.Offset+len(sign.Value) == b.Pos.Offset
+		if a.Type == kindID && sign.Value == "-" && b.Type == kindID && joined {
+			return diag.New("unknown-option", f.span(a, b), "words of an option are joined with `_`").WithLabel("write `%s_%s`", a.Value, b.Value), true
+		}
 	}
 	return diag.Diagnostic{}, false
 }
