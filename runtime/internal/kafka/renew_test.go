@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/eoc-lang/eoc/internal/faultproxy"
+	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
 )
 
@@ -21,11 +22,7 @@ func TestZombieBetweenTheSteps(t *testing.T) {
 		second.Await(t)
 		b.must(zombie.Commit(b.ctx, b.prepare(zombie, 2, "b")))
 
-		c := b.open()
-		b.fence(c)
-		successor := b.sink(c, b.config())
-		b.must(successor.Commit(b.ctx, b.prepare(successor, 3, "C")))
-		b.must(successor.Commit(b.ctx, b.prepare(successor, 4, "D")))
+		b.succeeded()
 		_, err := second.Release(b.ctx)
 		b.must(err)
 
@@ -36,6 +33,16 @@ func TestZombieBetweenTheSteps(t *testing.T) {
 		b.expect("a", "b", "C", "D")
 		b.marked(4)
 	})
+}
+
+// succeeded is the sink of a copy that has taken over behind transaction 2, and has committed two.
+func (b *bed) succeeded() engine.Sink {
+	c := b.open()
+	b.fence(c)
+	s := b.sink(c, b.config())
+	b.must(s.Commit(b.ctx, b.prepare(s, 3, "C")))
+	b.must(s.Commit(b.ctx, b.prepare(s, 4, "D")))
+	return s
 }
 
 // An answer of either step is lost: the request is repeated, and the second step then moves the epoch twice. Nobody else has committed
