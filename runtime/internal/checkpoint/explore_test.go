@@ -17,7 +17,7 @@ import (
 // event is one step of the world.
 type happening struct {
 	kind happens
-	at   int8 // process or transactional id
+	at   int8 // process or transactional id; of a renewal the process and, maxProc apart, the slot
 }
 
 type happens uint8
@@ -26,6 +26,8 @@ const (
 	starts       happens = iota
 	steps                // a process goes one step further
 	stepsTwice           // the same, and the network keeps a copy of its EndTxn
+	renews               // a process goes one step further in renewing a producer
+	renewsTwice          // the same, and the answer is lost, so that it asks once more
 	reads                // a process reads a record and writes its output
 	ticks                // the checkpoint interval is over
 	crashes              // kill -9
@@ -37,7 +39,8 @@ const (
 	copiesTheDir         // a second process starts from a copy of the state directory, while the first may go on
 )
 
-var happensNames = [...]string{"starts", "steps", "steps, its EndTxn is also delayed", "reads", "ticks", "crashes", "times out", "completes", "delayed EndTxn arrives",
+var happensNames = [...]string{"starts", "steps", "steps, its EndTxn is also delayed", "renews a producer", "renews a producer, an answer is lost",
+	"reads", "ticks", "crashes", "times out", "completes", "delayed EndTxn arrives",
 	"marker is lost", "id is forgotten", "directory is copied"}
 
 func (h happening) String() string { return fmt.Sprintf("%s %d", happensNames[h.kind], h.at) }
@@ -51,6 +54,8 @@ type scenario struct {
 	second   bool // a second process with an empty directory from the beginning
 	renamed  bool // the copy has other transactional ids, and the first process, which is at work, is not started again
 	latest   bool // the start offsets move on with every start
+	beside   bool // a producer is renewed beside what else its process does, and not before
+	deep     bool // it takes minutes to search all of it, so it is searched with -deep
 	inputs   int8 // records; 0 is two
 	refuse   map[failure.Kind]bool
 }
@@ -62,7 +67,7 @@ func (sc scenario) begin() *world {
 	}
 	w.procs[0].exists = true
 	w.procs[1].exists = sc.second
-	w.renamed = sc.renamed
+	w.renamed, w.beside = sc.renamed, sc.beside
 	return w
 }
 
@@ -79,6 +84,19 @@ func (w *world) next() (list []happening) {
 			}
 			continue
 		}
+		if w.budget.crashes > 0 {
+			list = append(list, happening{crashes, at})
+		}
+		renewals := p.renewable()
+		for _, slot := range renewals {
+			list = append(list, happening{renews, at + maxProc*slot})
+			if w.budget.ghosts > 0 && p.renewal[slot].stage == between {
+				list = append(list, happening{renewsTwice, at + maxProc*slot})
+			}
+		}
+		if len(renewals) > 0 && !w.beside {
+			continue
+		}
 		if !p.running || p.todo != nil {
 			list = append(list, happening{steps, at})
 			if w.budget.ghosts > 0 && !w.ghost.there && p.sendsEndTxn() {
@@ -91,9 +109,6 @@ func (w *world) next() (list []happening) {
 		if p.running && p.todo == nil && p.pos > p.stored {
 			list = append(list, happening{ticks, at})
 		}
-		if w.budget.crashes > 0 {
-			list = append(list, happening{crashes, at})
-		}
 	}
 	for i := range w.ids {
 		c, at := w.ids[i], int8(i)
@@ -102,7 +117,7 @@ func (w *world) next() (list []happening) {
 			list = append(list, happening{completes, at})
 		case c.state == ongoing && w.budget.timeouts > 0:
 			list = append(list, happening{timesOut, at})
-		case c.known && c.state != ongoing && w.budget.forgets > 0:
+		case c.known && c.state != ongoing && w.budget.forgets > 0 && w.budget.copies == 0:
 			list = append(list, happening{forgetsID, at})
 		}
 	}
@@ -121,7 +136,7 @@ func (w *world) next() (list []happening) {
 func (p *process) sendsEndTxn() bool {
 	if p.running {
 		_, commits := p.todo.(Commit)
-		return commits && p.part == 0
+		return commits
 	}
 	return p.startup.stage == endTxn || p.startup.stage == mark && p.part == 1
 }
@@ -138,6 +153,11 @@ func (w *world) do(h happening, m mutant) (err error) {
 	case stepsTwice:
 		w.budget.ghosts--
 		err = w.step(p, m, true)
+	case renews:
+		w.renew(p, h.at/maxProc, m, false)
+	case renewsTwice:
+		w.budget.ghosts--
+		w.renew(p, h.at/maxProc, m, true)
 	case reads:
 		w.read(p)
 	case ticks:
@@ -230,6 +250,10 @@ func (p *process) key(k []byte) []byte {
 	for i := range p.hold {
 		k = append(k, byte(p.hold[i].pid), byte(p.hold[i].epoch), p.begun[i])
 	}
+	for _, r := range p.renewal {
+		k = r.key(k)
+	}
+	k = append(k, byte(p.ending))
 	if p.running {
 		k = append(k, byte(p.coordinator.phase), byte(p.coordinator.number), byte(p.pos), byte(p.stored), byte(p.current), byte(p.from))
 		return append(k, bit(p.todo != nil), byte(p.pending.Number), byte(p.pending.Partitions[0].Next))
@@ -344,6 +368,8 @@ func (s *search) finish(w *world) error {
 		case !p.up:
 			w.budget.starts = 1
 			h.kind = starts
+		case len(p.renewable()) > 0 && !(w.unstable() && p.renewal[p.renewable()[0]].stage == looks):
+			h = happening{renews, maxProc * p.renewable()[0]}
 		case p.running && p.todo == nil && p.pos < w.inputs:
 			h.kind = reads
 		case p.running && p.todo == nil && p.pos > p.stored:
@@ -376,7 +402,11 @@ func (s *search) trace(at int32) string {
 	return b.String()
 }
 
-var copies = map[failure.Kind]bool{failure.State: true, failure.Fenced: true}
+// What starts may be refused for: another copy, and that which they cannot know.
+var (
+	copies   = map[failure.Kind]bool{failure.State: true, failure.Fenced: true}
+	doubtful = map[failure.Kind]bool{failure.State: true, failure.Fenced: true, failure.Unknown: true}
+)
 
 // deep makes the searches much larger: minutes instead of seconds.
 var deep = flag.Bool("deep", false, "search larger worlds")
@@ -391,11 +421,14 @@ func scenarios() []scenario {
 	for _, v2 := range []bool{false, true} {
 		v := map[bool]string{false: "V1", true: "V2"}[v2]
 		list = append(list,
-			scenario{name: v + " one process", v2: v2, maxEpoch: 100, budget: budget{starts: 2 + more, crashes: 2, timeouts: 1, ghosts: 1}},
-			scenario{name: v + " epochs run out", v2: v2, maxEpoch: 1, budget: budget{starts: 2, crashes: 1, timeouts: 1, ghosts: 1}},
+			scenario{name: v + " one process", v2: v2, maxEpoch: 100, beside: true, budget: budget{starts: 2 + more, crashes: 2, timeouts: 1, ghosts: 1}},
+			scenario{name: v + " epochs run out", v2: v2, maxEpoch: 1, beside: true, budget: budget{starts: 2, crashes: 1, timeouts: 1, ghosts: 1}},
 			scenario{name: v + " first starts at latest", v2: v2, maxEpoch: 100, budget: budget{starts: 3, crashes: 2, timeouts: more}, latest: true},
 			scenario{name: v + " copied directory", v2: v2, maxEpoch: 100, budget: budget{starts: 3, crashes: more, timeouts: more, copies: 1}, refuse: copies},
-			scenario{name: v + " zombie with other ids", v2: v2, maxEpoch: 100, budget: budget{starts: 2 + more, crashes: more, timeouts: more, copies: 1}, renamed: true, refuse: copies},
+			scenario{name: v + " copied directory, renewals beside", v2: v2, maxEpoch: 100, beside: true, budget: budget{starts: 2, crashes: more, ghosts: more, copies: 1}, refuse: copies},
+			scenario{name: v + " copied directory, forgotten ids, epochs run out", v2: v2, maxEpoch: 1, beside: true, deep: true, budget: budget{starts: 2, forgets: 1, copies: 1}, refuse: doubtful},
+			scenario{name: v + " zombie with other ids", v2: v2, maxEpoch: 100, beside: true, budget: budget{starts: 2 + more, crashes: more, timeouts: more, copies: 1}, renamed: true, refuse: copies},
+			scenario{name: v + " zombie with other ids, forgotten ids", v2: v2, maxEpoch: 100, beside: true, budget: budget{starts: 2, forgets: 1, copies: 1}, renamed: true, refuse: doubtful},
 			scenario{name: v + " two first starts", v2: v2, maxEpoch: 100, budget: budget{starts: 2 + more, crashes: more}, second: true, latest: true, refuse: copies},
 			scenario{name: v + " lost marker, forgotten id", v2: v2, maxEpoch: 100, budget: budget{starts: 2 + more, crashes: 1 + more, timeouts: 1, losses: 1, forgets: 1},
 				refuse: map[failure.Kind]bool{failure.Unknown: true}},
@@ -407,6 +440,9 @@ func scenarios() []scenario {
 // TestExplore searches all interleavings of steps, crashes, time-outs, delayed messages and copies, and asserts the invariants in each world.
 func TestExplore(t *testing.T) {
 	for _, sc := range scenarios() {
+		if sc.deep && !*deep {
+			continue
+		}
 		t.Run(sc.name, func(t *testing.T) {
 			if race.Enabled && sc.budget.copies > 0 {
 				skip.Loudly(t, "runs without the race detector")

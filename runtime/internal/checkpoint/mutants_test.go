@@ -30,6 +30,10 @@ func TestMutants(t *testing.T) {
 		{"checkpoint 0 is not stored", mutant{resolveLate: true}, "V1 first starts at latest", "I4"},
 		{"an older state is accepted", mutant{olderIsFine: true}, "V1 copied directory", "I7"},
 		{"a missing marker is taken for an abort", mutant{lostIsAborted: true}, "V1 lost marker, forgotten id", "I7"},
+		{"a renewal takes what it gets", mutant{blindRenewal: true}, "V1 copied directory, renewals beside", "I1"},
+		{"a renewal takes what it gets of a coordinator that has forgotten the id", mutant{forgottenIsFine: true}, "V2 zombie with other ids, forgotten ids", "I6"},
+		{"a renewal goes on unless the marker says that others have committed", mutant{markerDecides: true}, "V1 zombie with other ids", "I6"},
+		{"a renewal does not look at the marker where epochs run out", mutant{noLookAtRenewal: true}, "V1 copied directory, forgotten ids, epochs run out", "I1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n, err := searchMutant(c.m, c.scenario)

@@ -26,6 +26,11 @@ type mutant struct {
 	resolveLate   bool // run without storing checkpoint 0
 	olderIsFine   bool // no check that the state is not older than the marker (I7)
 	lostIsAborted bool // a missing marker is taken for "aborted"
+
+	blindRenewal    bool // a renewal takes what it gets
+	forgottenIsFine bool // it takes what it gets in the first step
+	markerDecides   bool // it goes on with another epoch than expected if nobody else has committed
+	noLookAtRenewal bool // it does not look at the marker where epochs run out
 }
 
 // process is one copy of the program, with its disk.
@@ -53,7 +58,9 @@ type process struct {
 	begun       [slots]uint8 // the transaction last begun
 	pending     Checkpoint   // checkpoint in flight
 	counted     int8         // inputs counted since checkpoint 0 (I8)
-	early       bool         // mutants: EndTxn was sent already
+	renewal     [slots]renewal
+	ending      int8 // the last checkpoint whose transaction this process has ended
+	early       bool // mutants: EndTxn was sent already
 }
 
 var modelIDs = []string{"x", "y", "u", "v"}
@@ -76,6 +83,7 @@ type world struct {
 	inputs  int8 // records of the input
 	latest  bool // start offsets move on with every start
 	renamed bool // see scenario
+	beside  bool // see scenario
 }
 
 // budget bounds the search.
@@ -273,7 +281,7 @@ func (w *world) takeID(p *process) {
 	}
 }
 
-// writeMark writes the marker of a checkpoint in a transaction of its own: write, end, make the producer ready.
+// writeMark writes the marker of a checkpoint in a transaction of its own.
 func (w *world) writeMark(p *process, c *Checkpoint, m mutant, ghost bool) error {
 	if m.noMarkZero {
 		p.startup.Handle(Done{})
@@ -302,16 +310,9 @@ func (w *world) writeMark(p *process, c *Checkpoint, m mutant, ghost bool) error
 			p.down()
 			return nil
 		}
-		p.hold[0], p.part = next, 2
-		if w.v2 {
-			p.part = 0
-			p.startup.Handle(Done{})
-		}
-	case 2:
-		if w.reinit(p, 0, m) {
-			p.part = 0
-			p.startup.Handle(Done{})
-		}
+		p.inc, p.part = int8(c.Incarnation[0]), 0
+		p.ended(0, int8(c.Number), next, m)
+		p.startup.Handle(Done{})
 	}
 	return nil
 }
@@ -322,18 +323,6 @@ func startOf(c *Checkpoint) int8 {
 		return int8(c.Partitions[0].Next)
 	}
 	return int8(c.Counts[0].N)
-}
-
-// reinit makes a producer ready for its next transaction under V1.
-func (w *world) reinit(p *process, slot int8, m mutant) bool {
-	if m.noReinit {
-		return w.ids[p.id(slot)].state != prepareCommit
-	}
-	got, r := w.initProducerID(p.id(slot))
-	if r == ok {
-		p.hold[slot] = got
-	}
-	return r == ok
 }
 
 // run begins to run, and checks what must be true then.

@@ -9,7 +9,7 @@ import (
 // canRead says that a record may be read and written now: not between a barrier and the moment at which the transaction behind it is prepared.
 func (w *world) canRead(p *process) bool {
 	_, preparing := p.todo.(InjectBarrier)
-	return p.running && p.pos < w.inputs && !preparing
+	return p.running && p.pos < w.inputs && !preparing && p.renewal[p.current].stage == ready
 }
 
 // read reads a record and writes its output into the open transaction.
@@ -124,7 +124,7 @@ func (w *world) prepare(p *process, n int64, m mutant) error {
 func (w *world) store(p *process, todo Store, m mutant, ghost bool) error {
 	if m.commitFirst && !p.early {
 		p.early = true
-		return w.sendEndTxn(p, todo.Committable, ghost, func() error { return nil })
+		return w.sendEndTxn(p, todo.Committable, m, ghost, func() error { return nil })
 	}
 	c := p.pending
 	c.Committable = todo.Committable
@@ -146,32 +146,17 @@ func (w *world) store(p *process, todo Store, m mutant, ghost bool) error {
 	return p.handle(Stored{c.Number})
 }
 
-// commit ends the transaction, and under V1 makes its producer ready for the next but one.
+// commit ends the transaction. Its producer is renewed beside what comes next.
 func (w *world) commit(p *process, c Committable, m mutant, ghost bool) error {
-	slot := idOf(c.TransactionalID) - p.base
 	done := func() error { return p.handle(Committed{c.Checkpoint}) }
-	if p.part == 1 {
-		if !w.reinit(p, slot, m) {
-			return nil
-		}
-		p.part = 0
-		return done()
-	}
 	if p.early {
 		p.early = false
-		p.part = 1
-		return nil
-	}
-	return w.sendEndTxn(p, c, ghost, func() error {
-		if !w.v2 {
-			p.part = 1
-			return nil
-		}
 		return done()
-	})
+	}
+	return w.sendEndTxn(p, c, m, ghost, done)
 }
 
-func (w *world) sendEndTxn(p *process, c Committable, ghost bool, then func() error) error {
+func (w *world) sendEndTxn(p *process, c Committable, m mutant, ghost bool, then func() error) error {
 	id := idOf(c.TransactionalID)
 	r := request{there: true, id: id, by: producer{int8(c.ProducerID), int8(c.Epoch)}, meant: uint8(c.Records), number: int8(c.Checkpoint)}
 	if ghost {
@@ -188,7 +173,7 @@ func (w *world) sendEndTxn(p *process, c Committable, ghost bool, then func() er
 		p.fail(fenced())
 		return nil
 	}
-	p.hold[id-p.base] = next
+	p.ended(id-p.base, int8(c.Checkpoint), next, m)
 	return then()
 }
 

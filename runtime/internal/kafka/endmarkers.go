@@ -25,11 +25,11 @@ const (
 // awaitMarkers waits until the end markers of a transaction whose commit was answered are in all partitions that it wrote records to: until they are, its producer must
 // write nothing there. A broker can lose one (KAFKA-20734). Then the leader takes what the producer writes next for part of the transaction that is still open for it,
 // and if that is aborted, so are records that are committed. The group's partition of offsets is not looked at: a start that
-// misses a transaction there has in its state that it is committed. An error: they are not there by markersLimit, or whether they are cannot be learned, or ctx has ended.
+// misses a transaction there has in its state that it is committed. An error: they are not there within limit, or whether they are cannot be learned, or ctx has ended.
 //
 // others is where readers were seen to stop at somebody else's transaction, or at one of which brokers do not tell whose it is: as long as they stop there, it is
 // not waited for once more. It is changed.
-func (c *Cluster) awaitMarkers(ctx context.Context, t transaction, written []checkpoint.Written, others map[partition]int64) error {
+func (c *Cluster) awaitMarkers(ctx context.Context, t transaction, written []checkpoint.Written, others map[partition]int64, limit time.Duration) error {
 	var untold time.Time // since when a leader does not tell whose transactions are open in some of what is left; zero: they tell of all
 	for began, tries := time.Now(), 1; ; tries++ {
 		m, err := c.marks(ctx, t.producer, written, time.Since(began) > othersAfter, others)
@@ -43,7 +43,7 @@ func (c *Cluster) awaitMarkers(ctx context.Context, t transaction, written []che
 				m.pass(m.untold, others)
 				m.untold = nil
 			}
-			if time.Since(began) > markersLimit { // the topic is gone, which the watch of the output says
+			if time.Since(began) > limit { // the topic is gone, which the watch of the output says
 				m.unknown = nil
 			}
 			if written = slices.Concat(m.lacking, m.untold, m.unknown); len(written) == 0 {
@@ -51,7 +51,7 @@ func (c *Cluster) awaitMarkers(ctx context.Context, t transaction, written []che
 			}
 		}
 		switch {
-		case time.Since(began) <= markersLimit || err == nil && len(m.lacking) == 0:
+		case time.Since(began) <= limit || err == nil && len(m.lacking) == 0:
 			if !sleep(ctx, pause(tries)) {
 				return c.failed(ctx.Err(), "wait for the end markers of transactional id %s", t.id)
 			}
@@ -59,7 +59,7 @@ func (c *Cluster) awaitMarkers(ctx context.Context, t transaction, written []che
 			return err
 		default:
 			return failure.New(failure.Transient, "", nil, "the commit of transactional id %s, producer id %d, epoch %d, was answered %v ago, and topic %s, partition %d, lacks its end marker",
-				t.id, t.producer, t.epoch, markersLimit, m.lacking[0].Topic, m.lacking[0].Partition)
+				t.id, t.producer, t.epoch, limit, m.lacking[0].Topic, m.lacking[0].Partition)
 		}
 	}
 }

@@ -144,11 +144,24 @@ func TestUntoldIsWaitedForOnce(t *testing.T) {
 	denied := proxy.Arm(faultproxy.Fault{Key: kmsg.DescribeProducers, Count: -1, Do: faultproxy.Answer, Answer: producersAnswer(0, kerr.TopicAuthorizationFailed.Code)})
 	written := []checkpoint.Written{{Topic: b.out, Partition: 0, First: 2, Tally: checkpoint.Tally{Next: 4}}}
 	others := map[partition]int64{}
-	b.must(b.cluster.awaitMarkers(b.ctx, transaction{producer: 7}, written, others))
+	b.must(b.cluster.awaitMarkers(b.ctx, transaction{producer: 7}, written, others, markersLimit))
 	asked := denied.Hits()
-	b.must(b.cluster.awaitMarkers(b.ctx, transaction{producer: 7}, written, others))
+	b.must(b.cluster.awaitMarkers(b.ctx, transaction{producer: 7}, written, others, markersLimit))
 	if again := denied.Hits() - asked; asked < 2 || again != 1 {
 		t.Errorf("asked %d times, and then %d times; want some, and then once", asked, again)
+	}
+}
+
+// A partition that brokers do not know is waited for, but not for ever: it may be gone for good.
+func TestUnknownPartitionIsPassed(t *testing.T) {
+	b, proxy := behind(t, 2)
+	asked := proxy.Arm(faultproxy.Fault{Key: kmsg.ListOffsets, When: faultproxy.AsksStable, Count: -1, Do: faultproxy.Answer, Answer: func(r *faultproxy.Request) kmsg.Response {
+		return faultproxy.Offsets(r, func(p *kmsg.ListOffsetsResponseTopicPartition) { p.ErrorCode = kerr.UnknownTopicOrPartition.Code })
+	}})
+	written := []checkpoint.Written{{Topic: b.out, Partition: 0, Tally: checkpoint.Tally{Next: 4}}}
+	b.must(b.cluster.awaitMarkers(b.ctx, transaction{producer: 7}, written, map[partition]int64{}, 4*untoldLimit/3))
+	if asked.Hits() < 2 {
+		t.Errorf("asked %d times", asked.Hits())
 	}
 }
 

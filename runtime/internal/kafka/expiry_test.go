@@ -30,7 +30,7 @@ func TestIDsExpire(t *testing.T) {
 			broker := kafkatest.Start(t, kafkatest.Options{TransactionVersion: version, Settings: forgetful})
 			for name, test := range map[string]func(t *testing.T, b *bed){
 				"committed": committedAndForgotten, "aborted": abortedAndForgotten, "running": forgottenWhileRunning, "zombie": forgottenZombie,
-				"renewing": forgottenBeforeRenewal, "zombie renewing": forgottenZombieRenewing,
+				"renewing": forgottenBeforeRenewal, "zombie renewing": forgottenZombieRenewing, "at the last epoch": forgottenAtTheLastEpoch,
 			} {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
@@ -118,7 +118,7 @@ func forgottenZombie(t *testing.T, b *bed) {
 	goOn(b, 3, "a", "B")
 }
 
-// forgottenBeforeRenewal: the ids are forgotten between a commit and the renewal of its producer. Nobody else has committed anything, so the sink goes on under new ones.
+// forgottenBeforeRenewal: the ids are forgotten between a commit and the renewal of its producer, which gets new ones as anybody would.
 func forgottenBeforeRenewal(t *testing.T, b *bed) {
 	s := b.sink(b.cluster, b.config()).(*sink)
 	s.renewing.Lock()
@@ -126,13 +126,13 @@ func forgottenBeforeRenewal(t *testing.T, b *bed) {
 	b.must(s.Commit(b.ctx, b.prepare(s, 2, "b")))
 	b.forgotten()
 	s.renewing.Unlock()
-	b.must(s.Commit(b.ctx, b.prepare(s, 3, "c")))
-	b.must(s.Commit(b.ctx, b.prepare(s, 4, "d")))
-	b.expect("a", "b", "c", "d")
-	b.marked(4)
+	wantKind(t, s.Begin(b.ctx, 3), failure.Transient, b.ids[1], "transactional.id.expiration.ms")
+	s.Close()
+	b.fence(b.cluster)
+	goOn(b, 3, "a", "b")
 }
 
-// forgottenZombieRenewing is that with a successor, of which the ids know nothing more: the group's marker does.
+// forgottenZombieRenewing is that with a successor, of which the coordinator knows nothing more.
 func forgottenZombieRenewing(t *testing.T, b *bed) {
 	zombie := b.sink(b.cluster, b.config()).(*sink)
 	zombie.renewing.Lock()
@@ -141,9 +141,24 @@ func forgottenZombieRenewing(t *testing.T, b *bed) {
 	b.succeeded().Close()
 	b.forgotten()
 	zombie.renewing.Unlock()
-	wantKind(t, zombie.Begin(b.ctx, 3), failure.Fenced, b.ids[1], "checkpoint 4")
+	wantKind(t, zombie.Begin(b.ctx, 3), failure.Transient, b.ids[1])
 	b.expect("a", "b", "C", "D")
 	b.marked(4)
+}
+
+// forgottenAtTheLastEpoch is that with an id that has no epoch left: then it gets another producer id in any case, and the group's marker says that it is behind.
+func forgottenAtTheLastEpoch(t *testing.T, b *bed) {
+	zombie := b.sink(b.cluster, b.config()).(*sink)
+	zombie.renewing.Lock()
+	b.must(zombie.Commit(b.ctx, b.prepare(zombie, 1, "a")))
+	b.must(zombie.Commit(b.ctx, b.prepare(zombie, 2, "b")))
+	b.succeeded().Close()
+	b.forgotten()
+	last := zombie.held[1]
+	last.epoch = lastEpoch
+	_, err := zombie.takeAgain(1, &producer{}, last)
+	wantKind(t, err, failure.Fenced, b.ids[1], "checkpoint 4")
+	zombie.renewing.Unlock()
 }
 
 // goOn writes transaction n under the ids, and expects it behind what is committed.
