@@ -86,8 +86,10 @@ func devArguments(cmd *cobra.Command, args []string) error {
 func devOwns(arguments []string) error {
 	for _, a := range arguments {
 		switch name, _, _ := strings.Cut(a, "="); name {
-		case "--brokers", "--state":
+		case "--brokers", "--state", "--tls", "--sasl-mechanism":
 			return fmt.Errorf("%s behind --: eoc dev has a broker and a state of its own; `eoc run` takes others", name)
+		case "--fresh":
+			return fmt.Errorf("%s behind --: eoc dev begins with nothing; its own --fresh does so after each edit, too", name)
 		}
 	}
 	return nil

@@ -97,10 +97,10 @@ func (l *life) feedTopic(ctx context.Context, t topic, others string) error {
 	}
 	l.screen.say("fed %s to topic %s from %s", many(n, "record"), t.name, path)
 	if field := named(l.Key, t.name); n > 0 && field != "" && some.Key == nil {
-		l.screen.say("none of them has a key: --key names the field %s, which no record has", field)
+		l.screen.say("no record of topic %s has a key: its field %s, which --key names, is missing or null in all of them", t.name, field)
 	}
 	if field := named(l.Time, t.name); n > 0 && field != "" && some.Time.IsZero() {
-		l.screen.say("all of them have the time of now: --time names the field %s, in which no record has a time", field)
+		l.screen.say("all records of topic %s have the time of now: their field %s, which --time names, has no time in it", t.name, field)
 	}
 	return nil
 }

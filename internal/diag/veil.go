@@ -16,8 +16,11 @@ var (
 	someText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?|'[^']*'?`)
 	// bareWord is a secret without quotes. What is followed by a bracket is a function.
 	bareWord = regexp.MustCompile(`\b(?:password|passwd|token)\s*[:=]\s*([^\s"'(),]+)\s*[^\s"'(]?`)
-	naming   = regexp.MustCompile(`\b(?:user\s*:|(?:user\s*:\s*)?env\s*\(|secret\s*\(?)\s*$`)
-	aName    = regexp.MustCompile(`^"[A-Za-z_][A-Za-z0-9_.@-]*"$`)
+	naming   = regexp.MustCompile(`\b(?:user\s*:|(?:user\s*:\s*)?env\s*\(|secret\s*\()\s*$`)
+	// bareName is the name of a variable that stands in quotes behind the word `secret`, without its bracket. It has capital letters alone: another text may be the secret.
+	bareName   = regexp.MustCompile(`^"[A-Z][A-Z0-9_]*"$`)
+	bareSecret = regexp.MustCompile(`\b(?:password|passwd|token)\s*[:=]\s*secret\s*$`)
+	aName      = regexp.MustCompile(`^"[A-Za-z_][A-Za-z0-9_.@-]*"$`)
 	// placing is in front of a text that says where something is: a topic, brokers, a file, a time. None of these is taken for one
 	// if it has other signs, such as the user:password@ of a URL.
 	placing = regexp.MustCompile(`\b(?:kafka|dlq|group|bolt|timestamp)\s*\(\s*$|\bbrokers\s*$|\bfiles\s*\([^()]*\b(?:ca|cert|key)\s*:\s*$`)
@@ -38,7 +41,7 @@ func hidden(line string) [][2]int {
 	for _, at := range texts {
 		text := line[at[0]:at[1]]
 		before := line[max(0, at[0]-longestNaming):at[0]]
-		if aName.MatchString(text) && naming.MatchString(before) || aPlace.MatchString(text) && placing.MatchString(before) {
+		if aName.MatchString(text) && naming.MatchString(before) || bareName.MatchString(text) && bareSecret.MatchString(before) || aPlace.MatchString(text) && placing.MatchString(before) {
 			continue
 		}
 		end := at[1]
@@ -51,7 +54,8 @@ func hidden(line string) [][2]int {
 		i, exact := slices.BinarySearchFunc(texts, at[2], func(text []int, at int) int { return cmp.Compare(text[0], at) })
 		within := exact || i > 0 && at[2] < texts[i-1][1]
 		next := strings.TrimLeft(line[at[3]:], " \t")
-		call := strings.HasPrefix(next, "(") || line[at[2]:at[3]] == "secret" && strings.HasPrefix(next, `"`) // perhaps without its bracket
+		word := line[at[2]:at[3]]
+		call := strings.HasPrefix(next, "(") || (word == "secret" || word == "env") && strings.HasPrefix(next, `"`) // perhaps without its bracket
 		if !call && !within {
 			parts = append(parts, [2]int{at[2], at[3]})
 		}

@@ -48,10 +48,18 @@ func (p *Test) Expect(topic string, values ...any) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "topic %s is not as expected:", topic)
-	for _, v := range missing {
+	var came []*object
+	for _, v := range surplus {
+		if o := objectOf(v); o != nil {
+			came = append(came, o)
+		}
+	}
+	for i, v := range missing {
 		b.WriteString("\n  missing    " + v.text)
-		if says := v.nearest(surplus); says != "" {
-			b.WriteString("\n             nearest: " + says)
+		if want := objectOf(v); want != nil && i < mostNearest {
+			if says := nearest(want, came); says != "" {
+				b.WriteString("\n             nearest: " + says)
+			}
 		}
 	}
 	for _, v := range surplus {
@@ -89,11 +97,13 @@ func canonical(value string) string {
 	if _, err := d.Token(); err != io.EOF {
 		return value // there is more behind it
 	}
-	text, err := json.Marshal(reduced(v))
-	if err != nil {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(reduced(v)); err != nil {
 		panic(err) // it was JSON before
 	}
-	return string(bytes.TrimSpace(text))
+	return string(bytes.TrimSpace(text.Bytes()))
 }
 
 // reduced writes every number within v in one way.
@@ -145,13 +155,17 @@ type DeadLetter struct {
 	Source       string // that has read it, if it has brokers of its own
 }
 
-// String is the letter as a line of a message.
+// String is the letter as a line of a message, with its value in quotes if that is not a line.
 func (d DeadLetter) String() string {
 	from := "a result"
 	if d.Topic != "" {
 		from = fmt.Sprintf("topic %s, partition %d, offset %d", d.Topic, d.Partition, d.SourceOffset)
 	}
-	return fmt.Sprintf("%s: %s: %s: %s", d.Operator, from, d.Reason, shown(d.Value))
+	value := shown(d.Value)
+	if strings.ContainsAny(value, "\r\n") {
+		value = strconv.Quote(value)
+	}
+	return fmt.Sprintf("%s: %s: %s: %s", d.Operator, from, d.Reason, value)
 }
 
 // DeadLetters is all records so far of a topic of dead letters.

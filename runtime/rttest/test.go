@@ -143,6 +143,8 @@ func (p *Test) Committed(topic string) []Record {
 // Count is how many records a counter of an operator has counted, such as Count("user_totals/where", "filtered"); see
 // Count for the names. `eoc plan` shows the operators.
 func (p *Test) Count(operator, name string) int64 {
+	p.t.Helper()
+	p.mustCount(operator, name)
 	var n int64
 	for _, c := range p.Run.Counts() {
 		if c.Operator == operator && c.Name == name {
@@ -150,6 +152,23 @@ func (p *Test) Count(operator, name string) int64 {
 		}
 	}
 	return n
+}
+
+func (p *Test) mustCount(operator, name string) {
+	p.t.Helper()
+	var operators, counters []string
+	for _, c := range p.Run.spec.Counters {
+		operators = append(operators, c.Operator)
+		if c.Operator == operator {
+			counters = append(counters, c.Name)
+		}
+	}
+	switch {
+	case counters == nil:
+		p.t.Fatalf("%s has no operator %q that counts; there is %s", p.Run.spec.File, operator, names(operators))
+	case !slices.Contains(counters, name):
+		p.t.Fatalf("operator %s counts no %q; it counts %s", operator, name, names(counters))
+	}
 }
 
 func (p *Test) must(err error) {

@@ -48,6 +48,8 @@ func TestFailures(t *testing.T) {
 		"partition":  {test: func(p *rttest.Test) { p.SendTo("orders", 1, order) }, want: "topic orders has partitions 0 to 0 here, and no 1; Config.Partitions says how many"},
 		"idle":       {test: func(p *rttest.Test) { p.Idle("orders", -1) }, want: "and no -1"},
 		"sink":       {test: func(p *rttest.Test) { p.Output("totals") }, want: `orders.eo writes no topic "totals"; it writes orders-late, orders.dlq, user-totals`},
+		"operator":   {test: func(p *rttest.Test) { p.Count("user_totals/were", "filtered") }, want: `orders.eo has no operator "user_totals/were" that counts; there is `},
+		"counter":    {test: func(p *rttest.Test) { p.Count("user_totals/where", "filterd") }, want: `operator user_totals/where counts no "filterd"; it counts filtered`},
 		"committed":  {test: func(p *rttest.Test) { p.Committed("totals") }, want: `writes no topic "totals"`},
 		"value":      {test: func(p *rttest.Test) { p.Send("orders", make(chan int)) }, want: "a record cannot be sent: json: unsupported type"},
 		"no dlq":     {test: func(p *rttest.Test) { p.Send("orders", order); p.End(); p.DeadLetters("user-totals") }, want: "topic user-totals has a record that is no dead letter: {"},
@@ -59,7 +61,7 @@ func TestFailures(t *testing.T) {
 			p.End()
 			p.Expect("user-totals", `{"user_id":"u2"}`, `{"user_id":"u1","total":11,"orders":1,"more":0,"window_start":"2026-01-01T00:00:00Z"}`)
 		}, want: "\n  missing    {\"user_id\":\"u2\"}\n  missing    {\"user_id\":\"u1\",\"total\":11,\"orders\":1,\"more\":0,\"window_start\":\"2026-01-01T00:00:00Z\"}" +
-			"\n             nearest: more is not there; total is 10, not 11; window_end is too much\n  unexpected {\"user_id\":\"u1\""},
+			"\n             nearest: total is 10, not 11; more is not there; window_end is not expected: it is \"2026-01-01T00:01:00Z\"\n  unexpected {\"user_id\":\"u1\""},
 		"missing": {test: func(p *rttest.Test) { p.Expect("user-totals", `{"a":1}`, nil) }, want: "topic user-totals is not as expected:\n  missing    {\"a\":1}\n  missing    (no value)"},
 	} {
 		if got := failing(t, orders.Pipeline(), c.cfg, c.test); !strings.Contains(got, c.want) {

@@ -270,7 +270,7 @@ func (f *File) badToken(t, next lexer.Token) diag.Diagnostic {
 			d = f.fault(t, "bad-number", wholeDuration).WithLabel("as in 1500ms")
 		}
 		return d
-	case t.Value == "|" && next.Value == "null":
+	case t.Value == "|" && strings.EqualFold(next.Value, "null"):
 		return f.fault(t, "reserved-character", "%q has no meaning here", t.Value).WithLabel("or is written `||`; that a field may be null, with a `?` behind its type: `string?`")
 	case c >= utf8.RuneSelf && len(t.Value) > 1 || ascii.MatchString(string(c)):
 		return f.fault(t, "bad-name", "names are plain ASCII").WithLabel("quote it: `%s`", t.Value)

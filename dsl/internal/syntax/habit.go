@@ -43,6 +43,9 @@ var (
 // withBrackets are the words with a text in brackets behind them.
 var withBrackets = strings.Fields("kafka dlq env secret files")
 
+// joinedWords are the words of options and their values that have a `_`.
+var joinedWords = strings.Fields("on_error on_null txn_prefix txn_timeout read_committed read_uncommitted exactly_once at_least_once")
+
 // place is where a failure of the grammar is: the token, those around it, the innermost open
 // bracket and the clause.
 type place struct {
@@ -235,7 +238,15 @@ func (f *File) callHabit(p place) (diag.Diagnostic, bool) {
 	if t.Type != kindStr || before.Pos.Line != t.Pos.Line || !slices.Contains(withBrackets, before.Value) {
 		return diag.Diagnostic{}, false
 	}
-	if front := p.at(-2).Value; before.Value == "kafka" && front != "from" && front != "to" || before.Value == "dlq" && front != "on_error" {
+	front := p.at(-2).Value
+	here := front == "from" || front == "to" || front == "," && p.in("to") // as for kafka
+	switch before.Value {
+	case "dlq":
+		here = front == "on_error"
+	case "env", "secret", "files":
+		here = !p.inStream()
+	}
+	if !here {
 		return diag.Diagnostic{}, false // there is none there, with brackets or without
 	}
 	text := t.Value
@@ -251,9 +262,6 @@ func (f *File) optionHabit(p place) (diag.Diagnostic, bool) {
 		return diag.Diagnostic{}, false
 	}
 	t, before := p.at(0), p.at(-1)
-	if word, ok := f.dashed(p); ok {
-		return word, ok
-	}
 	if before.Type == kindID && t.Type == kindOp && (t.Value == "=" || t.Value == ":") {
 		return f.fault(t, "syntax", "an option has no `%s` behind its word", t.Value).
 			WithLabel("write `%s %s`", before.Value, p.at(1).Value), true
@@ -265,16 +273,35 @@ func (f *File) optionHabit(p place) (diag.Diagnostic, bool) {
 	return diag.Diagnostic{}, false
 }
 
-// dashed looks in front for a word with a `-` in it, which was taken for an option and a negative value.
-func (f *File) dashed(p place) (diag.Diagnostic, bool) {
-	for j := p.i - 3; j > 0 && p.part[j].Pos.Offset > p.open.Pos.Offset; j-- {
-		a, sign, b := p.part[j], p.part[j+1], p.part[j+2]
-		joined := a.Pos.Offset+len(a.Value) == sign.Pos.Offset && sign.Pos.Offset+len(sign.Value) == b.Pos.Offset
-		if a.Type == kindID && sign.Value == "-" && b.Type == kindID && joined {
-			return diag.New("unknown-option", f.span(a, b), "words of an option are joined with `_`").WithLabel("write `%s_%s`", a.Value, b.Value), true
-		}
+// joinWords joins words of options that are written with a `-`, and says so.
+func (f *File) joinWords(part []lexer.Token) (joined []lexer.Token, faults []diag.Diagnostic) {
+	if !slices.Contains([]string{"source", "sink", "job"}, part[0].Value) {
+		return part, nil
 	}
-	return diag.Diagnostic{}, false
+	for i := 0; i < len(part); i++ {
+		t := part[i]
+		if word, n := dashed(part[i:]); n > 1 && slices.Contains(joinedWords, word) {
+			faults = append(faults, diag.New("syntax", f.span(t, part[i+n-1]), "`%s` has a `_`", word).WithLabel("write `%s`", word))
+			t.Value = word
+			i += n - 1
+		}
+		joined = append(joined, t)
+	}
+	return joined, faults
+}
+
+// dashed is the word that tokens begin with, if it is joined by a `-` to others, with a `_` instead, and of how many tokens it is.
+func dashed(toks []lexer.Token) (word string, n int) {
+	const most = 5 // at_least_once
+	word = toks[0].Value
+	for n = 1; n < min(most, len(toks)-1); n += 2 {
+		sign, next := toks[n], toks[n+1]
+		if toks[0].Type != kindID || next.Type != kindID || sign.Value != "-" || next.Pos.Offset != toks[0].Pos.Offset+len(word)+1 {
+			break
+		}
+		word += "_" + next.Value
+	}
+	return word, n
 }
 
 // bareKeys looks in front for a line that is `key` and names without commas: there the

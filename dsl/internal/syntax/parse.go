@@ -94,9 +94,16 @@ func split(toks []lexer.Token) [][]lexer.Token {
 	return parts
 }
 
-// parsePart reads one declaration. If it has faults, the rest of it is read piece by
-// piece, so that each clause or option can have one of its own.
+// parsePart reads one declaration.
 func (f *File) parsePart(part []lexer.Token) (Decl, []diag.Diagnostic) {
+	part, joined := f.joinWords(part)
+	d, faults := f.parseJoined(part)
+	return d, append(joined, faults...)
+}
+
+// parseJoined is parsePart where no word was written otherwise. If it has faults, the rest of it is read piece by
+// piece, so that each clause or option can have one of its own.
+func (f *File) parseJoined(part []lexer.Token) (Decl, []diag.Diagnostic) {
 	// Wrong characters first: what the grammar would say after them is a consequence.
 	faults := f.badTokens(part)
 	if part[0].Type != kindDecl {

@@ -182,7 +182,7 @@ func sameMarker(a, b *Marker) bool {
 func (s *Startup) foreign() error {
 	n := s.set.Newest
 	if n.Pipeline != s.set.Pipeline {
-		return failure.New(failure.State, "give each pipeline a state directory of its own with --state", nil,
+		return failure.New(failure.State, "give each pipeline a state directory of its own with --state, or say with --name which pipeline it is", nil,
 			"the state is of pipeline %q, this program is pipeline %q", n.Pipeline, s.set.Pipeline)
 	}
 	if id := n.Committable.ClusterID; id != "" && id != s.set.ClusterID {

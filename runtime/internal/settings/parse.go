@@ -113,7 +113,7 @@ func parseFlags(args []string, d Defaults, verb Verb, list []option) (given map[
 	help := flags.BoolP("help", "h", false, "")
 	version := flags.Bool("version", false, "")
 	if err := flags.Parse(args); err != nil {
-		return nil, "", flagError(err, list)
+		return nil, "", flagError(err, list, verb)
 	}
 	switch {
 	case *help:
@@ -129,7 +129,11 @@ func parseFlags(args []string, d Defaults, verb Verb, list []option) (given map[
 }
 
 // flagError says in our words what pflag found.
-func flagError(err error, list []option) error {
+func flagError(err error, list []option, verb Verb) error {
+	of := "this program"
+	if verb != Run {
+		of = "its verb " + string(verb)
+	}
 	var missing *pflag.NotExistError
 	var valueless *pflag.ValueRequiredError
 	switch {
@@ -139,12 +143,12 @@ func flagError(err error, list []option) error {
 			return usage("--%s is not a flag, since everybody can see the flags of a process: set %s or %s%s", name, secret, secret, fileSuffix)
 		}
 		if len(missing.GetSpecifiedShortnames()) > 0 {
-			return usage("-%s is not a flag of this program", name)
+			return usage("-%s is not a flag of %s", name, of)
 		}
 		if near := nearest(name, flagNames(list)); near != "" {
-			return usage("--%s is not a flag of this program; did you mean --%s?", name, near)
+			return usage("--%s is not a flag of %s; did you mean --%s?", name, of, near)
 		}
-		return usage("--%s is not a flag of this program", name)
+		return usage("--%s is not a flag of %s", name, of)
 	case errors.As(err, &valueless):
 		name := valueless.GetSpecifiedName()
 		for _, o := range list {

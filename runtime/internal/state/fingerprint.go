@@ -31,7 +31,7 @@ func (old fingerprint) check(now fingerprint, dir string) error {
 			"the state in %s has format %d with %d key groups, this program needs format %d to %d with %d", dir, old.Format, old.Groups, oldestFormat, now.Format, now.Groups)
 	}
 	if old.Pipeline != now.Pipeline {
-		return failure.New(failure.State, "give each pipeline a state directory of its own with --state", nil,
+		return failure.New(failure.State, "give each pipeline a state directory of its own with --state, or say with --name which pipeline it is", nil,
 			"the state in %s is of pipeline %q, this program is pipeline %q", dir, old.Pipeline, now.Pipeline)
 	}
 	if changes := compareForms(old.Forms, now.Forms); len(changes) > 0 {
