@@ -122,11 +122,18 @@ func (w *streamWalk) aggregateType(f ir.AggFunc, o operand) (ir.Type, bool) {
 	return t, true
 }
 
+// aggregateHabits are names of aggregates elsewhere.
+var aggregateHabits = map[string]string{"mean": "avg", "average": "avg", "total": "sum", "minimum": "min", "maximum": "max", "cnt": "count"}
+
 // notAggregate reports an item of aggregate that is something else.
 func (w *streamWalk) notAggregate(e syntax.Expr, isCall bool) {
 	d := diag.New("bad-aggregate", w.at(e.Span()), "this is not an aggregate")
 	if call, ok := e.(*syntax.Call); ok {
 		if ref, ok := call.Fun.(*syntax.Ref); ok {
+			if meant := aggregateHabits[strings.ToLower(ref.Name)]; meant != "" {
+				w.report(d.WithLabel("here it is `%s`", meant))
+				return
+			}
 			d = d.DidYouMean(ref.Name, aggregatesHere)
 		} else {
 			w.notYet(e.Span(), "an aggregate of a Go package")

@@ -31,7 +31,7 @@ type leaving struct {
 
 const (
 	leftBySelect    = "behind `select` only its own fields are left: add `%s` to it"
-	leftByAggregate = "behind `aggregate` only keys and results are left: add it to the keys, or aggregate it, such as `max(%s)`"
+	leftByAggregate = "behind `aggregate` only keys and results are left: add `%s` to the keys, or aggregate it"
 )
 
 // check types an expression.

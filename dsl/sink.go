@@ -121,7 +121,7 @@ func (c *checker) inPlace(t *syntax.Target) *sinkInfo {
 }
 
 // feed says that rows go to a sink. All that feed one sink have equal rows.
-func (c *checker) feed(s *sinkInfo, row shape, n syntax.Node, rows string) {
+func (c *checker) feed(s *sinkInfo, row shape, n syntax.Node, rows string, left []leaving) {
 	first := !s.fed
 	s.fed = true
 	if row.open || s.row.open {
@@ -131,7 +131,7 @@ func (c *checker) feed(s *sinkInfo, row shape, n syntax.Node, rows string) {
 	if first {
 		s.row.row, s.feeder, s.feedAt = plain(row.row), rows, c.at(n)
 		s.out.Row = s.row.row
-		c.sinkKey(s)
+		c.sinkKey(s, left)
 		return
 	}
 	if what := difference(s.row.row, row.row, true); what != "" {
@@ -174,7 +174,7 @@ func difference(a, b ir.Row, ordered bool) string {
 }
 
 // sinkKey resolves the key over the rows that the sink gets.
-func (c *checker) sinkKey(s *sinkInfo) {
+func (c *checker) sinkKey(s *sinkInfo, left []leaving) {
 	seen := map[string]bool{}
 	for _, e := range s.keys {
 		ref, ok := e.(*syntax.Ref)
@@ -183,7 +183,7 @@ func (c *checker) sinkKey(s *sinkInfo) {
 				WithHelp("give this value a name with `let`, and write the name here"))
 			continue
 		}
-		sc := scope{c: c, row: s.row.row, of: "the rows of `" + s.out.Name + "`"}
+		sc := scope{c: c, row: s.row.row, of: "the rows of `" + s.out.Name + "`", left: left}
 		before := len(c.diags)
 		o := sc.check(ref)
 		if o.bad() {

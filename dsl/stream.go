@@ -249,7 +249,7 @@ func (w *streamWalk) to(n *syntax.To) {
 			continue
 		}
 		seen[sink] = r
-		w.feed(sink, w.row, r.Node, "the rows of "+w.s.out.Name)
+		w.feed(sink, w.row, r.Node, "the rows of "+w.s.out.Name, w.left)
 		route.Sink = sink.out
 		out.Routes = append(out.Routes, route)
 	}

@@ -85,7 +85,7 @@ func (w *streamWalk) late(out *Window, o *syntax.WindowOption) {
 	}
 	if sink := w.target(o.Late); sink != nil {
 		out.Late = sink.out
-		w.feed(sink, w.row, o.Node, "the late rows of "+w.s.out.Name)
+		w.feed(sink, w.row, o.Node, "the late rows of "+w.s.out.Name, w.left)
 	}
 }
 

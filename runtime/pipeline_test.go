@@ -64,7 +64,7 @@ func TestSpecErrors(t *testing.T) {
 	}{
 		{"no variable", ordersWith(topic(rt.Setting{Env: "ORDERS"})), environment(), "environment variable ORDERS is not set: it gives the topic of source orders (orders.eo:8)"},
 		{"no topic's name", ordersWith(topic(rt.Setting{Env: "ORDERS"})), environment("ORDERS", "my orders"), "\"my orders\" is the topic of source orders (orders.eo:8), which Kafka does not take"},
-		{"no name for dead letters", ordersWith(func(s *rt.SourceSpec) { s.OnError = rt.DLQ(rt.Setting{Text: ".."}) }), environment(), "\"..\" is the dead-letter topic of source orders"},
+		{"no name for dead letters", ordersWith(func(s *rt.SourceSpec) { s.OnError = rt.DLQ(rt.Setting{Env: "DLQ"}) }), environment("DLQ", ".."), "\"..\" is the dead-letter topic of source orders"},
 		{"no group", ordersWith(func(s *rt.SourceSpec) { s.Start, s.StartGroup = rt.AtGroup, rt.Setting{Env: "GROUP"} }), environment(), "GROUP is not set"},
 		{"no dead-letter topic", ordersWith(func(s *rt.SourceSpec) { s.OnError = rt.DLQ(rt.Setting{Env: "DLQ"}) }), environment(), "DLQ is not set: it gives the dead-letter topic of source orders"},
 		{"a sink's topic is read", ordersWith(topic(rt.Setting{Env: "ORDERS"})), environment("ORDERS", "user-totals"), "topic user-totals is written (orders.eo:23) and read (orders.eo:8)"},

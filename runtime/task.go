@@ -85,10 +85,10 @@ func (t *Task) resolve(s Setting, what string) string {
 // legalTopic are the names that Kafka takes for topics, but for `.` and `..` (org.apache.kafka.common.internals.Topic).
 var legalTopic = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
 
-// topic is the topic that a setting names.
+// topic is the topic that a setting names. What the file says the compiler has checked.
 func (t *Task) topic(s Setting, what string) string {
 	name := t.resolve(s, what)
-	if name == "." || name == ".." || !legalTopic.MatchString(name) {
+	if s.Env != "" && (name == "." || name == ".." || !legalTopic.MatchString(name)) {
 		t.fail(failure.New(failure.Usage, "a topic's name is 1 to 249 of a-z, A-Z, 0-9, `.`, `_` and `-`", nil, "%q is %s, which Kafka does not take", name, what))
 	}
 	return name

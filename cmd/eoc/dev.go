@@ -46,7 +46,7 @@ Enter alone starts over, too. Ctrl-C ends; nothing is left behind.`,
   eoc dev orders.eo --rate 10/s --ui
   eoc dev orders.eo --until-end > results.txt`,
 		Annotations: exits("0  ended, or all is read with --until-end", "1  the .eo file has errors at the beginning; later they are shown, and it goes on", saysUsage, saysBug,
-			"else with --until-end, that of the program: its --help lists them"),
+			"else with --until-end, that of the program: its --help lists them, and 1, 2 and 3 are among them"),
 		Args:              devArguments,
 		ValidArgsFunction: completeFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -8,8 +8,8 @@ import (
 	"github.com/eoc-lang/eoc/planner"
 )
 
-// allRead says that all data is read, and what the results wait for that have not come.
-func allRead(g *planner.Graph) string {
+// allRead says that all data is read, and what the results wait for that have not come. The topics have so many partitions.
+func allRead(g *planner.Graph, partitions int32) string {
 	var waits []string
 	idle, first := time.Duration(0), time.Duration(0)
 	for _, n := range g.Nodes {
@@ -33,6 +33,9 @@ func allRead(g *planner.Graph) string {
 	}
 	text := "all data is read; windows that are still open wait for later records: " + strings.Join(waits, ", ")
 	if idle > 0 {
+		if partitions > 1 {
+			text += fmt.Sprintf(".\nEach topic has %d partitions, and one without records holds windows open for %s, as if it were slow", partitions, short(idle))
+		}
 		text += fmt.Sprintf(".\nIf none come, time goes on with the clock after %s: the next window would close within %s", short(idle), short(idle+first))
 	}
 	return text + ". With --until-end all windows close at once, where the data ends"

@@ -189,7 +189,7 @@ func (l *life) look(ctx context.Context) error {
 	l.caughtUp = true
 	l.pause()
 	err = l.showRest()
-	l.screen.say("%s", allRead(l.program.Graph))
+	l.screen.say("%s", allRead(l.program.Graph, l.Partitions))
 	l.show()
 	return err
 }

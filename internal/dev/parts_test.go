@@ -71,16 +71,20 @@ func TestTopics(t *testing.T) {
 
 // What results wait for is said in the terms of the file.
 func TestAllRead(t *testing.T) {
-	got := allRead(graphOf(t, several))
+	got := allRead(graphOf(t, several), 3)
 	for _, want := range []string{
 		"a closes a window of 1h when event time is 5s past its end, b closes a window of 1m30s when event time is 1m past its end.\n",
+		"\nEach topic has 3 partitions, and one without records holds windows open for 30s, as if it were slow.\n",
 		"time goes on with the clock after 30s: the next window would close within 3m. With --until-end all windows close at once",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}
 	}
-	if got := allRead(graphOf(t, "type A { x: int }\nsource a: A from kafka(\"a\")\nstream s { from a  to kafka(\"b\") }")); got != "all data is read" {
+	if got := allRead(graphOf(t, several), 1); strings.Contains(got, "partitions") {
+		t.Errorf("with a partition for each topic it says\n%s", got)
+	}
+	if got := allRead(graphOf(t, "type A { x: int }\nsource a: A from kafka(\"a\")\nstream s { from a  to kafka(\"b\") }"), 3); got != "all data is read" {
 		t.Errorf("without windows: %s", got)
 	}
 }

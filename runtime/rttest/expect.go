@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/eoc-lang/eoc/runtime/internal/engine"
 )
 
 // Results is the values of all records of a topic so far, decoded with encoding/json: into a type that the pipeline's
@@ -65,7 +67,35 @@ func (p *Test) Expect(topic string, values ...any) {
 	for _, v := range surplus {
 		b.WriteString("\n  unexpected " + v.text)
 	}
+	if len(missing) > 0 {
+		b.WriteString(p.refused(topic))
+	}
 	p.t.Errorf("%s", b.String())
+}
+
+// refused says what is in topics of dead letters, where what is missing elsewhere may have gone.
+func (p *Test) refused(but string) string {
+	var b strings.Builder
+	for i, s := range p.Run.spec.Sinks {
+		first := slices.IndexFunc(p.Run.spec.Sinks, func(other engine.SinkSpec) bool { return other.Topic == s.Topic })
+		if s.Topic == but || first < i {
+			continue
+		}
+		n := 0
+		for _, r := range p.Run.Output(s.Topic) {
+			reason := slices.IndexFunc(r.Headers, func(h Header) bool { return h.Key == "eo.reason" })
+			if reason < 0 {
+				continue
+			}
+			if n++; n == 1 {
+				fmt.Fprintf(&b, "\n  refused    in topic %s: %s", s.Topic, r.Headers[reason].Value)
+			}
+		}
+		if n > 1 {
+			fmt.Fprintf(&b, ", and %d more", n-1)
+		}
+	}
+	return b.String()
 }
 
 // value is a record's value, as it is shown and as it is compared.

@@ -62,6 +62,10 @@ func TestFailures(t *testing.T) {
 			p.Expect("user-totals", `{"user_id":"u2"}`, `{"user_id":"u1","total":11,"orders":1,"more":0,"window_start":"2026-01-01T00:00:00Z"}`)
 		}, want: "\n  missing    {\"user_id\":\"u2\"}\n  missing    {\"user_id\":\"u1\",\"total\":11,\"orders\":1,\"more\":0,\"window_start\":\"2026-01-01T00:00:00Z\"}" +
 			"\n             nearest: total is 10, not 11; more is not there; window_end is not expected: it is \"2026-01-01T00:01:00Z\"\n  unexpected {\"user_id\":\"u1\""},
+		"refused": {test: func(p *rttest.Test) {
+			p.Send("orders", `{"user_id":"u1","amount":"ten"}`, "not JSON")
+			p.Expect("user-totals", `{"user_id":"u1"}`)
+		}, want: "\n  missing    {\"user_id\":\"u1\"}\n  refused    in topic orders.dlq: amount: not a number (byte 25), and 1 more"},
 		"missing": {test: func(p *rttest.Test) { p.Expect("user-totals", `{"a":1}`, nil) }, want: "topic user-totals is not as expected:\n  missing    {\"a\":1}\n  missing    (no value)"},
 	} {
 		if got := failing(t, orders.Pipeline(), c.cfg, c.test); !strings.Contains(got, c.want) {

@@ -272,6 +272,8 @@ func (f *File) badToken(t, next lexer.Token) diag.Diagnostic {
 		return d
 	case t.Value == "|" && strings.EqualFold(next.Value, "null"):
 		return f.fault(t, "reserved-character", "%q has no meaning here", t.Value).WithLabel("or is written `||`; that a field may be null, with a `?` behind its type: `string?`")
+	case strings.ContainsAny(t.Value, "“”„‘’«»"):
+		return f.fault(t, "reserved-character", "%s has no meaning here", t.Value).WithLabel("texts stand in straight quotes: \"")
 	case c >= utf8.RuneSelf && len(t.Value) > 1 || ascii.MatchString(string(c)):
 		return f.fault(t, "bad-name", "names are plain ASCII").WithLabel("quote it: `%s`", t.Value)
 	default:

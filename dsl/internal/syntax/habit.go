@@ -29,7 +29,7 @@ var (
 	}
 	unitHabits = map[string]string{
 		"us": "us", "ms": "ms", "s": "s", "m": "m", "h": "h", "d": "d", "sec": "s", "secs": "s", "second": "s", "seconds": "s",
-		"min": "m", "mins": "m", "minute": "m", "minutes": "m", "hour": "h", "hours": "h", "day": "d", "days": "d",
+		"min": "m", "mins": "m", "minute": "m", "minutes": "m", "hr": "h", "hrs": "h", "hour": "h", "hours": "h", "day": "d", "days": "d",
 		"millis": "ms", "millisecond": "ms", "milliseconds": "ms", "microsecond": "us", "microseconds": "us",
 	}
 )

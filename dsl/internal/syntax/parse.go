@@ -178,7 +178,8 @@ const internal = "internal: "
 // has found, or -1 if the lexer has.
 func (f *File) salvage(part []lexer.Token, faults []diag.Diagnostic, first int) (Decl, []diag.Diagnostic) {
 	head, pieces, tail := cut(part)
-	if pieces == nil || len(head)*len(pieces) > maxSalvage {
+	bad := func(t lexer.Token) bool { return t.Type == kindBad }
+	if pieces == nil || slices.ContainsFunc(head, bad) || len(head)*len(pieces) > maxSalvage {
 		return nil, faults
 	}
 	behind := tail[1] // EOF, or text that belongs to nothing
@@ -193,7 +194,7 @@ func (f *File) salvage(part []lexer.Token, faults []diag.Diagnostic, first int) 
 			end = pieces[i+1][0].Pos.Offset
 		}
 		switch isFirst := first >= p[0].Pos.Offset && first < end; {
-		case slices.ContainsFunc(p, func(t lexer.Token) bool { return t.Type == kindBad }), isFirst:
+		case slices.ContainsFunc(p, bad), isFirst:
 			broken = true
 		default:
 			if len(faults) > maxFaults {

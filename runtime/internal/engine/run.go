@@ -59,7 +59,8 @@ type Engine struct {
 
 	settled bool // what the last attempt or process has left is finished, and nothing was begun since
 
-	retook time.Time // when the transactional ids were last taken again from nobody
+	retook  time.Time // when the transactional ids were last taken again from nobody
+	endless bool      // it has been said that --until changes nothing
 }
 
 // Run runs the pipeline until stop is closed, its bounded input has ended or something fails that
@@ -210,7 +211,8 @@ func (e *Engine) attempt(ctx context.Context, stop <-chan struct{}) (progress bo
 		return false, err
 	}
 	e.Options.Log.Info("running", "checkpoint", a.base.Number, "partitions", len(a.base.Partitions), "parallelism", len(a.sources))
-	if e.Options.Until.Bounded() && !a.bounded {
+	if e.Options.Until.Bounded() && !a.bounded && !e.endless {
+		e.endless = true
 		e.Options.Log.Warn("--until changes nothing: where a run ends is fixed at its first start, and the one of this state has no end; it runs until it is stopped", "until", e.Options.Until.String())
 	}
 	e.board.show(a)
