@@ -3,6 +3,7 @@ package kafka
 import (
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/eoc-lang/eoc/internal/kafkatest"
@@ -118,14 +119,22 @@ func forgottenZombie(t *testing.T, b *bed) {
 	goOn(b, 3, "a", "B")
 }
 
-// forgottenBeforeRenewal: the ids are forgotten between a commit and the renewal of its producer, which gets new ones as anybody would.
-func forgottenBeforeRenewal(t *testing.T, b *bed) {
-	s := b.sink(b.cluster, b.config()).(*sink)
+// standing is a sink that has committed transactions 1 and 2, and stands in front of the renewal of both producers until wake.
+func (b *bed) standing() (s *sink, wake func()) {
+	s = b.sink(b.cluster, b.config()).(*sink)
 	s.renewing.Lock()
+	wake = sync.OnceFunc(s.renewing.Unlock)
+	b.t.Cleanup(wake)
 	b.must(s.Commit(b.ctx, b.prepare(s, 1, "a")))
 	b.must(s.Commit(b.ctx, b.prepare(s, 2, "b")))
+	return s, wake
+}
+
+// forgottenBeforeRenewal: the ids are forgotten between a commit and the renewal of its producer, which gets new ones as anybody would.
+func forgottenBeforeRenewal(t *testing.T, b *bed) {
+	s, wake := b.standing()
 	b.forgotten()
-	s.renewing.Unlock()
+	wake()
 	wantKind(t, s.Begin(b.ctx, 3), failure.Transient, b.ids[1], "transactional.id.expiration.ms")
 	s.Close()
 	b.fence(b.cluster)
@@ -134,13 +143,10 @@ func forgottenBeforeRenewal(t *testing.T, b *bed) {
 
 // forgottenZombieRenewing is that with a successor, of which the coordinator knows nothing more.
 func forgottenZombieRenewing(t *testing.T, b *bed) {
-	zombie := b.sink(b.cluster, b.config()).(*sink)
-	zombie.renewing.Lock()
-	b.must(zombie.Commit(b.ctx, b.prepare(zombie, 1, "a")))
-	b.must(zombie.Commit(b.ctx, b.prepare(zombie, 2, "b")))
+	zombie, wake := b.standing()
 	b.succeeded().Close()
 	b.forgotten()
-	zombie.renewing.Unlock()
+	wake()
 	wantKind(t, zombie.Begin(b.ctx, 3), failure.Transient, b.ids[1])
 	b.expect("a", "b", "C", "D")
 	b.marked(4)
@@ -148,17 +154,13 @@ func forgottenZombieRenewing(t *testing.T, b *bed) {
 
 // forgottenAtTheLastEpoch is that with an id that has no epoch left: then it gets another producer id in any case, and the group's marker says that it is behind.
 func forgottenAtTheLastEpoch(t *testing.T, b *bed) {
-	zombie := b.sink(b.cluster, b.config()).(*sink)
-	zombie.renewing.Lock()
-	b.must(zombie.Commit(b.ctx, b.prepare(zombie, 1, "a")))
-	b.must(zombie.Commit(b.ctx, b.prepare(zombie, 2, "b")))
+	zombie, _ := b.standing()
 	b.succeeded().Close()
 	b.forgotten()
 	last := zombie.held[1]
 	last.epoch = lastEpoch
 	_, err := zombie.takeAgain(1, &producer{}, last)
 	wantKind(t, err, failure.Fenced, b.ids[1], "checkpoint 4")
-	zombie.renewing.Unlock()
 }
 
 // goOn writes transaction n under the ids, and expects it behind what is committed.
