@@ -55,13 +55,22 @@ func Parse(name string, src []byte) (*File, []diag.Diagnostic) {
 		case d != nil:
 			f.Decls = append(f.Decls, d)
 			f.Broken[d] = len(found) > 0
-		case part[0].Type == kindDecl && (part[1].Type == kindID || part[1].Type == kindQ):
-			n := Name{Node{part[1].Pos, part[2].Pos}, ident(unquoteName(part[1].Value))}
-			f.Lost = append(f.Lost, n)
+		default:
+			f.lose(part)
 		}
 	}
 	f.markGlue()
 	return f, diag.Sort(faults)
+}
+
+// lose notes the name of a declaration of which nothing else is known, perhaps not even its word.
+func (f *File) lose(toks []lexer.Token) {
+	if len(toks) < 3 || toks[0].Type != kindDecl && toks[0].Type != kindID || toks[1].Type != kindID && toks[1].Type != kindQ {
+		return
+	}
+	if toks[0].Type == kindDecl || toks[0].Pos.Line == toks[1].Pos.Line {
+		f.Lost = append(f.Lost, Name{Node{toks[1].Pos, toks[2].Pos}, ident(unquoteName(toks[1].Value))})
+	}
 }
 
 // notUTF8 finds the place of the first byte that is not UTF-8.
@@ -216,8 +225,10 @@ func (f *File) salvage(part []lexer.Token, faults []diag.Diagnostic, first int) 
 	case behind.EOF():
 	case first >= behind.Pos.Offset:
 		broken = true
+		f.lose(tail[1:])
 	case behind.Type != kindBad:
 		faults = append(faults, f.strayText(behind))
+		f.lose(tail[1:])
 	}
 	d, m := read(whole(good))
 	if !broken || m != nil {
