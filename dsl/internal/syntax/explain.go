@@ -217,7 +217,9 @@ func inWords(msg string) string {
 		} else if w = kinds[w]; w == "" {
 			return "" // better silent than a grammar's name
 		}
-		out = append(out, w)
+		if !slices.Contains(out, w) {
+			out = append(out, w)
+		}
 		if rest == list { // no group: the alternatives belong to a later element
 			break
 		}

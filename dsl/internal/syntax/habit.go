@@ -78,7 +78,7 @@ func (p place) inStream() bool {
 
 // habit explains what is right in another language; ok is false if it is nothing of the kind.
 func (f *File) habit(p place) (d diag.Diagnostic, ok bool) {
-	for _, try := range []func(place) (diag.Diagnostic, bool){f.unitHabit, f.sqlHabit, f.signHabit, f.routeHabit, f.nameHabit, f.wordHabit, f.optionHabit, f.callHabit} {
+	for _, try := range []func(place) (diag.Diagnostic, bool){f.unitHabit, f.typeHabit, f.hostHabit, f.sqlHabit, f.signHabit, f.routeHabit, f.nameHabit, f.wordHabit, f.optionHabit, f.callHabit} {
 		if d, ok = try(p); ok {
 			return d, ok
 		}

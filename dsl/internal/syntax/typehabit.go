@@ -1,0 +1,48 @@
+package syntax
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/eoc-lang/eoc/internal/diag"
+)
+
+// typeHabit: types of fields as other languages write them.
+func (f *File) typeHabit(p place) (diag.Diagnostic, bool) {
+	t, before, next := p.at(0), p.at(-1), p.at(1)
+	switch {
+	case p.part[0].Value != "type" || p.open == nil:
+		return diag.Diagnostic{}, false
+	case t.Value == "?" && before.Value == ":" && next.Type == kindID:
+		return diag.New("syntax", f.span(t, next), "the `?` of what may be null stands behind the type").WithLabel("write `%s?`", next.Value), true
+	case t.Value == "?" && before.Type == kindID && next.Value == ":" && p.at(2).Type == kindID:
+		return diag.New("syntax", f.span(t, p.at(2)), "the `?` of what may be null stands behind the type").WithLabel("write `: %s?`", p.at(2).Value), true
+	case p.at(-3).Value == ":" && slices.Contains([]string{"optional", "nullable", "maybe"}, strings.ToLower(p.at(-2).Value)):
+		return diag.New("syntax", f.span(p.at(-2), before), "what may be null has a `?` behind its type").WithLabel("write `%s?`", before.Value), true
+	case t.Type == kindStr && before.Value == "(" && p.at(-2).Value == "timestamp":
+		return f.fault(t, "syntax", "the unit of a timestamp has no quotes").WithLabel("write `timestamp(%s)`", strings.Trim(t.Value, `"`)), true
+	case t.Type == kindID && before.Type == kindID && p.want == "`:`" && before.Pos.Line == t.Pos.Line:
+		return diag.New("syntax", f.span(before, t), "between a field and its type stands a `:`").WithLabel("write `%s: %s`", before.Value, t.Value), true
+	}
+	return diag.Diagnostic{}, false
+}
+
+// hostHabit: a host and port without quotes.
+func (f *File) hostHabit(p place) (diag.Diagnostic, bool) {
+	t, port := p.at(0), p.at(1)
+	if t.Value != ":" || port.Type != kindNum || p.inStream() {
+		return diag.Diagnostic{}, false
+	}
+	first := -1
+	for p.at(first-1).Pos.Line == t.Pos.Line && p.at(first-1).Value != "brokers" && p.at(first-1).Value != "{" {
+		first--
+	}
+	if p.at(first-1).Value != "brokers" {
+		return diag.Diagnostic{}, false
+	}
+	var host strings.Builder
+	for k := first; k <= 1; k++ {
+		host.WriteString(p.at(k).Value)
+	}
+	return diag.New("syntax", f.span(p.at(first), port), "brokers are a text").WithLabel("write `brokers %q`", host.String()), true
+}
