@@ -174,7 +174,7 @@ func (b *Broker) start() error {
 // connect makes the client of the helpers, and waits until the broker gives out producer ids, which on a busy machine may be long after
 // it takes connections. The client finds the broker again after a restart.
 func (b *Broker) connect() (err error) {
-	b.client, err = kgo.NewClient(b.seeds(), kgo.MetadataMinAge(metadataAge),
+	b.client, err = b.dial(kgo.MetadataMinAge(metadataAge),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
 		return err
@@ -213,8 +213,11 @@ func (b *Broker) command(class string, args ...string) *exec.Cmd {
 	return exec.Command(b.kafka.java, slices.Concat(flags, b.kafka.flags, []string{class}, args)...)
 }
 
-// seeds are the addresses at which clients begin.
-func (b *Broker) seeds() kgo.Opt { return kgo.SeedBrokers(strings.Split(b.Addr, ",")...) }
+// dial makes a client of the broker or cluster. A connection that ends before its first answer is that of a node that is killed, and not, as the client
+// takes it to be, a protocol that is not spoken there: it asks again.
+func (b *Broker) dial(opts ...kgo.Opt) (*kgo.Client, error) {
+	return kgo.NewClient(append(opts, kgo.SeedBrokers(strings.Split(b.Addr, ",")...), kgo.AlwaysRetryEOF())...)
+}
 
 func (b *Broker) path(name string) string { return filepath.Join(b.dir, name) }
 

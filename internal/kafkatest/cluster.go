@@ -12,7 +12,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -202,7 +201,7 @@ func (c *Cluster) SetTransactionVersion(t testing.TB, version int) {
 
 // apiVersions asks the node what it offers.
 func (b *Broker) apiVersions(ctx context.Context) (*kmsg.ApiVersionsResponse, error) {
-	client, err := kgo.NewClient(b.seeds())
+	client, err := b.dial()
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type Follower struct {
 // every record, from one goroutine.
 func (b *Broker) Follow(t testing.TB, each func(topic string, r Record), topics ...string) *Follower {
 	t.Helper()
-	client, err := kgo.NewClient(b.seeds(), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+	client, err := b.dial(kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.MetadataMinAge(metadataAge), kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	if err != nil {
 		t.Fatal(err)

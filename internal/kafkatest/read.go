@@ -54,7 +54,7 @@ func offsets(t testing.TB, which string, list func(context.Context, ...string) (
 // read reads each partition from its offset until it has passed its end, and takes it out of open then.
 // Control records are asked for, since the last record before an end can be one.
 func (b *Broker) read(ctx context.Context, topic string, from map[int32]kgo.Offset, open map[int32]int64) ([]Record, error) {
-	client, err := kgo.NewClient(b.seeds(), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
+	client, err := b.dial(kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}), kgo.ConsumeResetOffset(kgo.NoResetOffset()))
 	if err != nil {
 		return nil, err

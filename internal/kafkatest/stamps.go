@@ -22,7 +22,7 @@ func (b *Broker) ProduceStamped(t testing.TB, topic string, partition int32, sta
 	b.SetTopic(t, topic, "message.timestamp.after.max.ms=9223372036854775807", "retention.ms=-1")
 	versions := kversion.Stable()
 	versions.SetMaxKeyVersion(int16(kmsg.Produce), produceByName)
-	client, err := kgo.NewClient(b.seeds(), kgo.MaxVersions(versions))
+	client, err := b.dial(kgo.MaxVersions(versions))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,7 +128,7 @@ func (b *Broker) Produce(t testing.TB, topic string, records ...Record) {
 func (b *Broker) ProduceLarge(t testing.TB, topic string, record Record) bool {
 	t.Helper()
 	const largest = 1 << 30 // that the client allows
-	client, err := kgo.NewClient(b.seeds(), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchCompression(kgo.NoCompression()),
+	client, err := b.dial(kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchCompression(kgo.NoCompression()),
 		kgo.ProducerBatchMaxBytes(largest/2), kgo.BrokerMaxWriteBytes(largest))
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func (b *Broker) ProduceLarge(t testing.TB, topic string, record Record) bool {
 // ProduceTxn writes records in a transaction of their own, which is then committed or aborted.
 func (b *Broker) ProduceTxn(t testing.TB, commit bool, topic string, records ...Record) {
 	t.Helper()
-	client, err := kgo.NewClient(b.seeds(), kgo.MetadataMinAge(metadataAge),
+	client, err := b.dial(kgo.MetadataMinAge(metadataAge),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID("kafkatest-"+topic))
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 // when the transaction's timeout has passed.
 func (b *Broker) Fence(t testing.TB, id string) {
 	t.Helper()
-	client, err := kgo.NewClient(b.seeds(), kgo.TransactionalID(id))
+	client, err := b.dial(kgo.TransactionalID(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ type Txn struct{ client *kgo.Client }
 // when the longest timeout that it allows has passed, which is beyond every test.
 func (b *Broker) OpenTxn(t testing.TB, id, topic string, records ...Record) *Txn {
 	t.Helper()
-	client, err := kgo.NewClient(b.seeds(), kgo.MetadataMinAge(metadataAge),
+	client, err := b.dial(kgo.MetadataMinAge(metadataAge),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID(id), kgo.TransactionTimeout(15*time.Minute))
 	if err != nil {
 		t.Fatal(err)
