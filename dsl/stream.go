@@ -75,8 +75,8 @@ type streamWalk struct {
 	window *Window
 	// waiting is the window's clause until its aggregate comes.
 	waiting *syntax.Window
-	keys    shape // of the window
-	left    []leaving
+	keys    shape                // of the window
+	left    []leaving            // clauses so far
 	reached map[*sourceInfo]bool // those of s.sources
 	lost    bool                 // a clause is not understood: nothing is known behind it
 }

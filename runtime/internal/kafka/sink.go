@@ -27,7 +27,7 @@ const (
 //
 // Transaction n is written by the producer of IDs[n%2]. That an id follows from n matters: of two
 // copies that want to commit n, one does not have the id. Between two transactions of an id its producer is renewed,
-// which takes the id again. A copy that was paused and wakes up does not get it back, or finds that it is behind: see renew.
+// which takes the id again. A copy that was paused and wakes up is refused, or gets it with another epoch than it expects, and ends: see renew.
 type sink struct {
 	c      *Cluster
 	cfg    engine.SinkConfig
