@@ -52,9 +52,10 @@ func Render(w io.Writer, diags []Diagnostic, source []byte, colour bool) error {
 	out := bufio.NewWriter(w)
 	p := painter{out, colour}
 	lines := strings.Split(string(source), "\n")
+	parts := secrets(lines)
 	diags = Sort(slices.Clone(diags))
 	for _, d := range diags[:min(len(diags), Limit)] {
-		p.diagnostic(d, lines)
+		p.diagnostic(d, lines, parts)
 	}
 	if n := len(diags) - Limit; n > 0 {
 		fmt.Fprintf(out, "%s\n", more(n))
@@ -106,7 +107,7 @@ func (p painter) paint(style, s string) string {
 	return "\x1b[" + style + "m" + s + "\x1b[0m"
 }
 
-func (p painter) diagnostic(d Diagnostic, lines []string) {
+func (p painter) diagnostic(d Diagnostic, lines []string, parts [][]part) {
 	style := red
 	if d.Severity == Warning {
 		style = yellow
@@ -117,7 +118,7 @@ func (p painter) diagnostic(d Diagnostic, lines []string) {
 
 	gutter := strings.Repeat(" ", len(fmt.Sprint(s.Line)))
 	if s.Line >= 1 && s.Line <= len(lines) {
-		text, pad, marks := excerpt(lines[s.Line-1], s)
+		text, pad, marks := excerpt(veil(lines[s.Line-1], parts[s.Line-1]), s)
 		fmt.Fprintln(p.out, p.paint(blue, gutter+" |"))
 		fmt.Fprintln(p.out, strings.TrimRight(p.paint(blue, fmt.Sprintf("%d |", s.Line))+" "+text, " "))
 		marks = p.paint(style, marks)
@@ -145,7 +146,7 @@ func (p painter) diagnostic(d Diagnostic, lines []string) {
 // excerpt is the part of a line around the span, what stands before the carets, and
 // the carets. A tab before them stays a tab, so that they stand below their text.
 func excerpt(line string, s Span) (text, pad, marks string) {
-	runes := []rune(printable(veil(strings.TrimRight(line, "\r"))))
+	runes := []rune(printable(strings.TrimRight(line, "\r")))
 	start := min(max(s.Column-1, 0), len(runes))
 	from := max(0, min(start-maxLine/2, len(runes)-maxLine))
 	to := min(len(runes), from+maxLine)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alecthomas/participle/v2/lexer"
+
 	"github.com/eoc-lang/eoc/internal/diag"
 )
 
@@ -27,6 +29,14 @@ func (f *File) typeHabit(p place) (diag.Diagnostic, bool) {
 	return diag.Diagnostic{}, false
 }
 
+// follows: before and t are of one list of hosts, in which a space stands behind commas alone.
+func follows(before, t lexer.Token) bool {
+	ofHost := func(t lexer.Token) bool {
+		return t.Type == kindID || t.Type == kindNum || slices.Contains([]string{".", "-", ":", ","}, t.Value)
+	}
+	return ofHost(before) && ofHost(t) && (before.Value == "," && before.Pos.Line == t.Pos.Line || before.Pos.Offset+len(before.Value) == t.Pos.Offset)
+}
+
 // hostHabit: a host and port without quotes.
 func (f *File) hostHabit(p place) (diag.Diagnostic, bool) {
 	t, port := p.at(0), p.at(1)
@@ -34,7 +44,7 @@ func (f *File) hostHabit(p place) (diag.Diagnostic, bool) {
 		return diag.Diagnostic{}, false
 	}
 	first := -1
-	for p.at(first-1).Pos.Line == t.Pos.Line && p.at(first-1).Value != "brokers" && p.at(first-1).Value != "{" {
+	for follows(p.at(first-1), p.at(first)) {
 		first--
 	}
 	if p.at(first-1).Value != "brokers" {
