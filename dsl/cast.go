@@ -113,8 +113,11 @@ func (c *checker) parseTime(n syntax.Node, text string) (time.Time, bool) {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	at = at.UTC()
 	if err != nil || at.Year() < 1 || at.Year() > 9999 {
-		c.report(diag.New("bad-timestamp", c.at(n), "%q is not a point in time", text).
-			WithLabel("as in \"2026-01-31T23:59:00Z\""))
+		d := diag.New("bad-timestamp", c.at(n), "%q is not a point in time", text).WithLabel("as in \"2026-01-31T23:59:00Z\"")
+		if whole := completed(text); whole != "" {
+			d = d.WithLabel("with time and zone it is %q", whole)
+		}
+		c.report(d)
 		return time.Time{}, false
 	}
 	return at, true

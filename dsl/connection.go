@@ -90,7 +90,7 @@ func (c *checker) brokers(o *syntax.Option, s Setting) bool {
 func (c *checker) tls(o *syntax.Option) TLS {
 	const form = `files(ca: "ca.pem"), files(cert: "own.pem", key: "own.key"), or all three`
 	out := TLS{Place: c.place(o.Node)}
-	word, call := c.wordOption(o, "on", "off", "files")
+	word, call := c.wordOption(o, "on", "off", `files(ca: "ca.pem")`)
 	switch word {
 	case "on", "off":
 		if call != nil {
@@ -137,7 +137,7 @@ func namedArgs(call *syntax.Call, names ...string) (args map[string]syntax.Expr,
 
 func (c *checker) sasl(o *syntax.Option) SASL {
 	out := SASL{Place: c.place(o.Node)}
-	word, call := c.wordOption(o, "plain", "scram256", "scram512", "oauthbearer")
+	word, call := c.wordOption(o, "plain(…)", "scram256(…)", "scram512(…)", "oauthbearer(…)")
 	if word == "" {
 		return out
 	}

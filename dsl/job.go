@@ -74,7 +74,7 @@ func (c *checker) jobOptions(d *syntax.Job) {
 		}
 	}
 	if o := c.jobOpts["store"]; o != nil {
-		switch word, call := c.wordOption(o, "bolt", "memory"); {
+		switch word, call := c.wordOption(o, `bolt("./state")`, "memory"); {
 		case word == "memory" && call != nil:
 			c.badOption(o, "memory")
 		case word == "memory":
@@ -124,7 +124,7 @@ func (c *checker) restart(o *syntax.Option) {
 		c.badOption(o, form)
 		return
 	}
-	word, call := c.wordOption(o, "backoff")
+	word, call := c.wordOption(o, form)
 	if word == "" {
 		return
 	}

@@ -50,36 +50,6 @@ func (c *checker) options(of string, opts []*syntax.Option, words optionWords) m
 	return given
 }
 
-// wordOption is an option whose value is one of some words; "" after a report. With a
-// bracket behind it, as in dlq("t"), call is set too.
-func (c *checker) wordOption(o *syntax.Option, words ...string) (word string, call *syntax.Call) {
-	e := o.Values[0]
-	if k, ok := e.(*syntax.Call); ok {
-		call, e = k, k.Fun
-	}
-	ref, ok := e.(*syntax.Ref)
-	if !ok || ref.Quoted {
-		c.badOption(o, strings.Join(words, ", "))
-		return "", nil
-	}
-	if !slices.Contains(words, ref.Name) {
-		c.report(diag.New("unknown-value", c.at(ref.Node), "`%s` has no `%s`", o.Word, ref.Name).DidYouMean(ref.Name, words).
-			WithNote("here: %s", strings.Join(words, " · ")))
-		return "", nil
-	}
-	return ref.Name, call
-}
-
-// plainWord is wordOption where nothing stands in brackets.
-func (c *checker) plainWord(o *syntax.Option, words ...string) string {
-	word, call := c.wordOption(o, words...)
-	if call != nil {
-		c.errorf(call.Node, "bad-option", "`%s` has nothing in brackets", word)
-		return ""
-	}
-	return word
-}
-
 // badOption reports a value that has the wrong form.
 func (c *checker) badOption(o *syntax.Option, want string) {
 	c.report(diag.New("bad-option", c.at(o.Values[0].Span()), "`%s` is not a value of `%s`", c.file.Line(o.Values[0].Span()), o.Word).
@@ -94,12 +64,19 @@ func (c *checker) durationOption(o *syntax.Option, least, most time.Duration) (t
 			WithLabel("a duration has one, as in 90s or 1h30m"))
 		return 0, false
 	}
+	if ok && l.Kind == "string" && durationForm.MatchString(l.Text) {
+		c.badOption(o, l.Text+", without quotes")
+		return 0, false
+	}
 	if !ok || l.Kind != "duration" {
 		c.badOption(o, "a duration such as 10s")
 		return 0, false
 	}
 	return c.duration(l.Node, l.Text, "`"+o.Word.String()+"`", least, most)
 }
+
+// durationForm is a duration as it is written.
+var durationForm = regexp.MustCompile(`^([0-9]+(us|ms|s|m|h|d))+$`)
 
 // duration reads one that must lie between the two.
 func (c *checker) duration(n syntax.Node, text, what string, least, most time.Duration) (time.Duration, bool) {

@@ -124,6 +124,10 @@ func (c *checker) lengthOrNever(o *syntax.Option, otherwise time.Duration) time.
 		}
 		return 0
 	}
+	if l, ok := o.Values[0].(*syntax.Literal); ok && l.Kind == "bool" {
+		c.badOption(o, "a duration such as 30s, or never")
+		return otherwise
+	}
 	if d, ok := c.durationOption(o, time.Millisecond, longest); ok {
 		return d
 	}
@@ -131,7 +135,7 @@ func (c *checker) lengthOrNever(o *syntax.Option, otherwise time.Duration) time.
 }
 
 func (c *checker) start(out *Source, o *syntax.Option) {
-	word, call := c.wordOption(o, "earliest", "latest", "timestamp", "group")
+	word, call := c.wordOption(o, "earliest", "latest", `timestamp("2026-01-31T00:00:00Z")`, `group("name")`)
 	switch word {
 	case "earliest", "latest":
 		if call != nil {
@@ -160,7 +164,7 @@ func (c *checker) start(out *Source, o *syntax.Option) {
 
 func (c *checker) onError(out *OnError, o *syntax.Option) {
 	out.Place = c.place(o.Node)
-	word, call := c.wordOption(o, "fail", "skip", "dlq")
+	word, call := c.wordOption(o, "fail", "skip", `dlq("topic")`)
 	switch word {
 	case "fail", "skip":
 		if call != nil {

@@ -40,8 +40,8 @@ var (
 	declsHere   = strings.Fields("type source sink stream job")
 )
 
-// withBrackets are the words with a text in brackets behind them.
-var withBrackets = strings.Fields("kafka dlq env secret files")
+// withBrackets are the words with a text in brackets behind them, each with the option that it is a value of, if it is one of a single option.
+var withBrackets = map[string]string{"kafka": "", "env": "", "secret": "", "files": "", "dlq": "on_error", "bolt": "store", "group": "start", "timestamp": "start"}
 
 // joinedWords are the words of options and their values that have a `_`.
 var joinedWords = strings.Fields("on_error on_null txn_prefix txn_timeout read_committed read_uncommitted exactly_once at_least_once")
@@ -235,15 +235,16 @@ func (f *File) wordHabit(p place) (diag.Diagnostic, bool) {
 // callHabit: what takes a text in brackets, without them.
 func (f *File) callHabit(p place) (diag.Diagnostic, bool) {
 	t, before := p.at(0), p.at(-1)
-	if t.Type != kindStr || before.Pos.Line != t.Pos.Line || !slices.Contains(withBrackets, before.Value) {
+	option, known := withBrackets[before.Value]
+	if t.Type != kindStr || before.Pos.Line != t.Pos.Line || !known {
 		return diag.Diagnostic{}, false
 	}
 	front := p.at(-2).Value
 	here := front == "from" || front == "to" || front == "," && p.in("to") // as for kafka
-	switch before.Value {
-	case "dlq":
-		here = front == "on_error"
-	case "env", "secret", "files":
+	switch {
+	case option != "":
+		here = front == option
+	case before.Value != "kafka":
 		here = !p.inStream()
 	}
 	if !here {
