@@ -1,8 +1,10 @@
 package dsl
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/eoc-lang/eoc/dsl/internal/syntax"
@@ -53,9 +55,12 @@ func (c *checker) job() {
 	}
 	if !jobName.MatchString(name) {
 		d := diag.New("job-name", diag.Span{File: c.file.Name, Line: 1, Column: 1, Length: 1}, "the file's name, `%s`, cannot be the pipeline's", name).
-			WithHelp("rename the file, or give the pipeline a name: `job name`")
+			WithHelp("rename the file, or give the pipeline a name: `job %s`", cmp.Or(smallName(name), "name"))
 		if first != nil {
 			d = diag.New("job-name", c.at(first.Name.Node), "`%s` cannot be a pipeline's name", name)
+			if small := smallName(name); small != "" {
+				d = d.WithLabel("write `%s`", small)
+			}
 		}
 		c.report(d.WithNote("names of groups and transactions are made of it: a-z, 0-9, `.`, `_` and `-`"))
 	}
@@ -64,6 +69,20 @@ func (c *checker) job() {
 		j.TxnPrefix = Setting{Text: name}
 	}
 }
+
+// smallName is a name that a pipeline may have, made of one with capitals or spaces; "" if it cannot be made so.
+func smallName(name string) string {
+	small := strings.ToLower(wordEnd.ReplaceAllString(strings.ReplaceAll(name, " ", "_"), "${1}_${2}"))
+	if !plainJob.MatchString(small) {
+		return ""
+	}
+	return small
+}
+
+var (
+	wordEnd  = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+	plainJob = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`) // one that needs no backticks
+)
 
 func (c *checker) jobOptions(d *syntax.Job) {
 	j := &c.prog.Job
