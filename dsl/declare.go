@@ -3,6 +3,7 @@ package dsl
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/eoc-lang/eoc/dsl/internal/syntax"
@@ -168,13 +169,16 @@ func (c *checker) addField(s *shape, f ir.Field, n syntax.Node, help string) {
 		}
 		return
 	}
-	for _, old := range s.row {
+	for i, old := range s.row {
 		if strings.EqualFold(old.Name, f.Name) {
 			d := diag.New("duplicate-name", c.at(n), "there is a field `%s` already", old.Name)
 			if old.Name != f.Name {
 				d = diag.New("duplicate-name", c.at(n), "`%s` and the field `%s` differ only in case", f.Name, old.Name)
 			}
 			c.report(d.WithHelp("%s", help))
+			// Behind it the name may mean this field or the old one.
+			s.row = slices.Clone(s.row)
+			s.row[i].Type = ir.Type{}
 			return
 		}
 	}

@@ -44,7 +44,12 @@ func (c *checker) recordType(d *syntax.Type) shape {
 		field := ir.Field{Name: f.Name.String(), Type: t}
 		if f.Default != nil && t.Kind != 0 {
 			field.Default = c.defaultValue(f, t)
-			field.Type.Null = isNull(f.Default) // that it has both is reported, and what would follow from it says no more; who writes null means a null
+			switch {
+			case isNull(f.Default):
+				field.Type.Null = true // who writes null means a null
+			case t.Null:
+				field.Type = ir.Type{} // it has both, which is reported: which was meant is not known
+			}
 		}
 		c.addField(&row, field, f.Name.Node, "a type has each field once")
 	}
