@@ -58,10 +58,7 @@ func (w *streamWalk) input(r *syntax.StreamRef, via []*streamInfo) (Input, shape
 		return Input{}, unknown
 	}
 	if r.Case != nil {
-		w.notYet(r.Node, "a case of a union of types")
-		if s := w.sources[name]; s != nil {
-			s.read = true
-		}
+		w.part(r)
 		return Input{}, unknown
 	}
 	if s := w.sources[name]; s != nil {
@@ -95,6 +92,29 @@ func (w *streamWalk) input(r *syntax.StreamRef, via []*streamInfo) (Input, shape
 	}
 	w.report(d)
 	return Input{}, unknown
+}
+
+// part reports `from a.b`. In the language b is a case of a union of types; who means the topic or the schema of a database has no such source.
+func (w *streamWalk) part(r *syntax.StreamRef) {
+	s, whole := w.sources[r.Name.String()], w.file.Line(r.Node)
+	if s != nil {
+		s.read = true
+		if t := w.types[s.decl.Type.String()]; t == nil || t.decl.Tag != nil {
+			w.notYet(r.Node, "a case of a union of types")
+			return
+		}
+	}
+	w.strayInput = true
+	d := diag.New("unknown-stream", w.at(r.Node), "`%s` is neither a source nor a stream", whole)
+	switch inner := r.Case.String(); {
+	case w.isInput(inner):
+		d = d.WithLabel("write `%s`", inner)
+	case w.isInput(r.Name.String()):
+		d = d.WithLabel("write `%s`", r.Name)
+	default:
+		d = d.WithHelp("declare the topic, `source name: Type from kafka(%q)`, and read it, `from name`", whole)
+	}
+	w.report(d)
 }
 
 // reaches notes a source that the stream reads, directly or not.

@@ -167,8 +167,12 @@ func (c *checker) topic(e syntax.Expr) (Setting, bool) {
 		ref, ok = call.Fun.(*syntax.Ref)
 	}
 	if !ok || ref.Name != "kafka" {
-		c.report(diag.New("bad-connector", c.at(e.Span()), "`%s` is no place for records", c.file.Line(e.Span())).
-			WithLabel("expected kafka(\"topic\")"))
+		text, topic := c.file.Line(e.Span()), "topic"
+		if _, isDot := e.(*syntax.Dot); isDot && bareTopic.MatchString(text) {
+			topic = text
+		}
+		c.report(diag.New("bad-connector", c.at(e.Span()), "`%s` is no place for records", text).
+			WithLabel("expected kafka(%q)", topic))
 		return Setting{}, false
 	}
 	var s Setting

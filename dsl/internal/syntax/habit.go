@@ -3,6 +3,7 @@ package syntax
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/participle/v2/lexer"
@@ -133,19 +134,42 @@ func (f *File) nameHabit(p place) (diag.Diagnostic, bool) {
 	if !names || first.Type != kindID || last.Value != "-" && last.Value != "." {
 		return diag.Diagnostic{}, false
 	}
-	name, end := first.Value, first.Pos.Offset+len(first.Value)
-	for i := 0; p.at(i).Pos.Offset == end; i++ {
-		t := p.at(i)
-		if t.Type != kindID && t.Type != kindNum && t.Value != "-" && t.Value != "." {
-			break
-		}
-		last = t
-		name, end = name+t.Value, end+len(t.Value)
-	}
-	if name == first.Value {
+	name := p.dashed()
+	if len(name) == 1 {
 		return diag.Diagnostic{}, false
 	}
-	return diag.New("bad-name", f.span(first, last), "a name with `%s` in it stands in backticks", p.at(0).Value).WithLabel("quote it: `%s`", name), true
+	return diag.New("bad-name", f.span(first, name[len(name)-1]), "a name with `%s` in it stands in backticks", last.Value).
+		WithLabel("quote it: `%s`", asWritten(name)), true
+}
+
+// dashed are the tokens of a name with `-` or `.` in it, of which the one in front of the failure is one.
+func (p place) dashed() []lexer.Token {
+	inName := func(t lexer.Token) bool {
+		return t.Type == kindID || t.Type == kindNum || t.Value == "-" || t.Value == "."
+	}
+	sticks := func(k int) bool {
+		return inName(p.part[k]) && inName(p.part[k+1]) && p.part[k].Pos.Offset+len(p.part[k].Value) == p.part[k+1].Pos.Offset
+	}
+	from, to := p.i-1, p.i
+	for from > 0 && sticks(from-1) {
+		from--
+	}
+	for to < len(p.part) && sticks(to-1) {
+		to++
+	}
+	return p.part[from:to]
+}
+
+// asWritten is the text of tokens, with one space where there are some.
+func asWritten(toks []lexer.Token) string {
+	var s strings.Builder
+	for i, t := range toks {
+		if i > 0 && toks[i-1].Pos.Offset+len(toks[i-1].Value) < t.Pos.Offset {
+			s.WriteByte(' ')
+		}
+		s.WriteString(t.Value)
+	}
+	return s.String()
 }
 
 // signHabit: operators and the equals sign of other languages.
@@ -169,6 +193,11 @@ func (f *File) signHabit(p place) (diag.Diagnostic, bool) {
 	}
 	return diag.Diagnostic{}, false
 }
+
+const (
+	fromNames    = "`from` reads a source or a stream by its name"
+	declareTopic = "declare the topic, `source name: Type from %s`, and read it, `from name`"
+)
 
 // routeHabit: conditions and topics at places where they do not stand.
 func (f *File) routeHabit(p place) (diag.Diagnostic, bool) {
@@ -195,8 +224,14 @@ func (f *File) routeHabit(p place) (diag.Diagnostic, bool) {
 		} else if s := p.at(1); s.Type == kindStr {
 			topic = "kafka(" + s.Value + ")"
 		}
-		return f.fault(at, "bad-connector", "`from` reads a source or a stream by its name").
-			WithHelp("declare the topic, `source name: Type from %s`, and read it, `from name`", topic), true
+		return f.fault(at, "bad-connector", fromNames).WithHelp(declareTopic, topic), true
+	case p.in("from", "to") && p.inStream() && (t.Value == "." || t.Value == "-") && len(p.dashed()) > 1:
+		name := p.dashed()
+		at, topic := f.span(name[0], name[len(name)-1]), "kafka("+strconv.Quote(asWritten(name))+")"
+		if p.in("to") {
+			return diag.New("bad-connector", at, "a sink is named, or written in place").WithLabel("a topic is written `%s`", topic), true
+		}
+		return diag.New("bad-connector", at, fromNames).WithHelp(declareTopic, topic), true
 	}
 	return diag.Diagnostic{}, false
 }
