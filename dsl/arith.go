@@ -175,14 +175,8 @@ func (s scope) times(e *syntax.Binary, l, r operand) operand {
 		return result(r.typ(), r, l)
 	}
 	d := diag.New("type-mismatch", s.c.at(e.Node), "there is no %s %s %s", l, e.Op, r)
-	if e.Op == "+" && (a == ir.String || b == ir.String) {
-		d = d.WithHelp("texts are joined by `concat(a, b)`, which is not in this version of eoc yet")
-	} else if a == ir.Timestamp && r.lit != nil {
-		d = d.WithHelp("a duration has a unit, as in 90s or 1h30m")
-	} else if a == ir.String || b == ir.String {
-		if help := s.c.bridge(l, r); help != "" {
-			d = d.WithHelp("%s", help)
-		}
+	if help := s.c.noArithmetic(e.Op, l, r); help != "" {
+		d = d.WithHelp("%s", help)
 	}
 	s.c.report(d)
 	return operand{node: e.Node}

@@ -52,11 +52,62 @@ func (c *checker) bridgeTo(x, other operand) string {
 	case kind == ir.Bool && number:
 		return "a bool is a condition by itself: `" + text + "` or `!" + text + "`"
 	case kind == ir.Duration && other.lit != nil:
-		return "a duration has a unit, as in 90s or 1h30m"
+		return hasUnit
+	case kind == ir.Duration && number:
+		return c.seconds(other)
+	case kind == ir.Duration && other.typ().Kind == ir.Timestamp:
+		return "a timestamp goes with timestamps; what lies between two of them is a duration: `" + otherText + " - …`"
 	case kind == ir.Timestamp && number:
 		return "a timestamp goes with timestamps, `timestamp(\"2026-01-31T00:00:00Z\")`; the type `timestamp(ms)` reads numbers as times"
 	case kind == ir.String && other.typ().Kind != ir.String && !other.null:
 		return "make a text of the other side: `string(" + otherText + ")`"
+	}
+	return ""
+}
+
+const hasUnit = "a duration has a unit, as in 90s or 1h30m"
+
+// seconds says how a number becomes a duration.
+func (c *checker) seconds(number operand) string {
+	text := c.file.Line(number.node)
+	_, isColumn := number.x.(*ir.Column)
+	switch {
+	case number.typ().Kind != ir.Int:
+		text = "int(" + text + ")"
+	case !isColumn:
+		text = "(" + text + ")"
+	}
+	return "a duration has a unit, as in `90s`; a number of seconds becomes one by `" + text + " * 1s`"
+}
+
+// noArithmetic says what helps where there is no such operator between the two.
+func (c *checker) noArithmetic(op string, l, r operand) string {
+	a, b := l.typ().Kind, r.typ().Kind
+	left, right := c.file.Line(l.node), c.file.Line(r.node)
+	sum := op == "+" || op == "-"
+	switch {
+	case op == "+" && (a == ir.String || b == ir.String):
+		return "texts are joined by `concat(a, b)`, which is not in this version of eoc yet"
+	case a == ir.String || b == ir.String:
+		return c.bridge(l, r)
+	case a == ir.Bool || b == ir.Bool:
+		return "a bool becomes 0 or 1 by `int(x)`"
+	case op == "+" && a == ir.Timestamp && b == ir.Timestamp:
+		return "what lies between the two is `" + left + " - " + right + "`"
+	case op == "-" && a == ir.Duration && b == ir.Timestamp:
+		return "a duration is taken from a timestamp: `" + right + " - " + left + "`"
+	case sum && (l.lit != nil || r.lit != nil):
+		return hasUnit
+	case sum && isNumber(l.typ()):
+		return c.seconds(l)
+	case sum && isNumber(r.typ()):
+		return c.seconds(r)
+	case a == ir.Timestamp || b == ir.Timestamp:
+		return "a timestamp is moved by a duration, `t + 5s`, and taken from another, `t - u`"
+	case op == "*":
+		return "a duration is multiplied by an int: a number becomes one by `int(x)`"
+	case op == "/":
+		return "a duration is divided by an int alone"
 	}
 	return ""
 }
