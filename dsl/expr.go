@@ -79,15 +79,16 @@ func (s scope) condition(e syntax.Expr, what string) ir.Expr {
 	if o.bad() {
 		return nil
 	}
-	if o = s.c.nonNull(o); o.bad() {
+	switch {
+	case o.null:
+		s.c.nonNull(o)
 		return nil
-	}
-	if o.x == nil || o.typ().Kind != ir.Bool {
+	case o.x == nil || o.typ().Kind != ir.Bool:
 		s.c.report(diag.New("type-mismatch", s.c.at(o.node), "%s is true or false, this is %s", what, o).
 			WithLabel("compare it with something"))
 		return nil
 	}
-	return o.x
+	return s.c.nonNullOr(o, s.c.eitherNull).x
 }
 
 func (s scope) ref(e *syntax.Ref) operand {
@@ -242,7 +243,11 @@ func (s scope) compare(e *syntax.Binary) operand {
 		s.c.equalsNull(e, l, r)
 		return bad
 	}
-	l, r = s.c.nonNull(l), s.c.nonNull(r)
+	help := s.c.whereNull
+	if l.typ().Null != r.typ().Null { // with two of them it would be true or false in too many ways
+		help = s.c.decidedNull(e.Node)
+	}
+	l, r = s.c.nonNullOr(l, help), s.c.nonNullOr(r, help)
 	if l.bad() || r.bad() {
 		return bad
 	}
@@ -283,7 +288,11 @@ func (s scope) in(e *syntax.Binary) operand {
 		if ops[i].bad() {
 			return bad
 		}
-		if ops[i] = s.c.nonNull(ops[i]); ops[i].bad() {
+		help := s.c.whereNull
+		if i == 0 {
+			help = s.c.decidedNull(e.Node)
+		}
+		if ops[i] = s.c.nonNullOr(ops[i], help); ops[i].bad() {
 			return bad
 		}
 	}

@@ -53,6 +53,36 @@ func (s scope) proved(cond syntax.Expr, holds bool) (f facts) {
 	return f
 }
 
+// whereNull says what can be done with what may be null. What a `where` has asked is known of fields alone.
+func (c *checker) whereNull(o operand) string {
+	text := c.file.Line(o.node)
+	if _, isIf := o.x.(*ir.Cond); isIf {
+		text = "(" + text + ")" // its else would reach over the `??`
+	}
+	help := "give a value in its place, `" + text + " ?? …`"
+	if _, isField := o.x.(*ir.Column); isField {
+		help += ", or leave out the rows where it is null: `where " + text + " is not null`"
+	}
+	return help
+}
+
+// decidedNull is whereNull for a side of a comparison: there it must be said what holds for a null, lest rows are lost unseen.
+func (c *checker) decidedNull(comparison syntax.Node) func(operand) string {
+	return func(o operand) string {
+		if _, isField := o.x.(*ir.Column); !isField {
+			return c.whereNull(o)
+		}
+		text, whole := c.file.Line(o.node), c.file.Line(comparison)
+		return "say what holds where it is null: `(" + text + " is null || " + whole + ")` is true there, `" + text + " is not null && " + whole + "` is false"
+	}
+}
+
+// eitherNull is whereNull for a condition.
+func (c *checker) eitherNull(o operand) string {
+	text := c.file.Line(o.node)
+	return "say what holds where it is null: `" + text + " ?? true` or `" + text + " ?? false`"
+}
+
 // equalsNull reports a comparison with null, which is written another way. One side is null.
 func (c *checker) equalsNull(e *syntax.Binary, l, r operand) {
 	null, other, ask := r, l, "is null"

@@ -83,7 +83,7 @@ func (c *checker) fit(o operand, t ir.Type, what string) ir.Expr {
 			return nil
 		}
 	case o.x != nil && o.typ().Null && !t.Null && o.typ().Kind == t.Kind:
-		c.mayBeNull(o)
+		c.mayBeNull(o, c.whereNull(o))
 		return nil
 	case o.x != nil && (o.typ().NonNull() == t.NonNull() || widens(o.typ().NonNull(), t.NonNull())):
 		return widen(o.x, t)
@@ -119,23 +119,25 @@ func widen(x ir.Expr, t ir.Type) ir.Expr {
 }
 
 // nonNull insists that an operand cannot be null. It goes on as if it could not.
-func (c *checker) nonNull(o operand) operand {
+func (c *checker) nonNull(o operand) operand { return c.nonNullOr(o, c.whereNull) }
+
+// nonNullOr is nonNull with help of its own.
+func (c *checker) nonNullOr(o operand, help func(operand) string) operand {
 	if o.null {
 		c.report(diag.New("may-be-null", c.at(o.node), "nothing can be calculated or compared with null").
 			WithLabel("ask with `is null` or `is not null`"))
 		return operand{node: o.node}
 	}
 	if o.x != nil && o.typ().Null {
-		c.mayBeNull(o)
+		c.mayBeNull(o, help(o))
 		o.x = &ir.Known{X: o.x}
 	}
 	return o
 }
 
-func (c *checker) mayBeNull(o operand) {
-	text := c.file.Line(o.node)
-	c.report(diag.New("may-be-null", c.at(o.node), "`%s` may be null", text).WithLabel("it is %s", o.typ()).
-		WithHelp("give a value in its place, `%s ?? …`, or ask first: `where %s is not null`", text, text))
+func (c *checker) mayBeNull(o operand, help string) {
+	c.report(diag.New("may-be-null", c.at(o.node), "`%s` may be null", c.file.Line(o.node)).WithLabel("it is %s", o.typ()).
+		WithHelp("%s", help))
 }
 
 // common is the type that all operands can have without loss, null set if one may be null.
