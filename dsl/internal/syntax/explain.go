@@ -264,12 +264,12 @@ func (f *File) badToken(t, next lexer.Token) diag.Diagnostic {
 	case c >= '0' && c <= '9':
 		d := f.fault(t, "bad-number", "`%s` is neither a number nor a duration", t.Value).WithLabel("as in 1.5, 1e3, 90s or 1h30m")
 		digits := strings.TrimRight(t.Value, letters)
-		switch short := unitHabits[strings.ToLower(t.Value[len(digits):])]; {
-		case short == "":
-		case duration.MatchString(digits + short):
-			d = d.WithLabel("write `%s`", digits+short)
-		case decimals.MatchString(digits):
-			d = f.fault(t, "bad-number", wholeDuration).WithLabel("as in 1500ms")
+		label, whole := inUnits(digits, t.Value[len(digits):])
+		if whole {
+			d = f.fault(t, "bad-number", wholeDuration)
+		}
+		if label != "" {
+			d = d.WithLabel("%s", label)
 		}
 		return d
 	case t.Value == "|" && strings.EqualFold(next.Value, "null"):

@@ -2,7 +2,6 @@ package syntax
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
@@ -70,7 +69,7 @@ func (o *Option) Parse(lex *lexer.PeekingLexer) error {
 // unitFollows: `5 s` would else be a number and the option s.
 func (p *exprParser) unitFollows() bool {
 	t := p.lex.Peek()
-	return t.Type == kindID && t.Pos.Line == p.last.Pos.Line && unitHabits[strings.ToLower(t.Value)] != ""
+	return t.Type == kindID && t.Pos.Line == p.last.Pos.Line && isUnit(t.Value)
 }
 
 // exprParser remembers the first failure; after it every method returns at once, so

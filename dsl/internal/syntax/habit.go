@@ -1,7 +1,6 @@
 package syntax
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,11 +26,6 @@ var (
 	wordHabits = map[string]string{
 		"and": "`&&`", "or": "`||`", "mod": "`%`", "div": "`/`", "equals": "`==`", "between": "two comparisons: `x >= 1 && x <= 9`",
 		"case": "`if … then … else …`",
-	}
-	unitHabits = map[string]string{
-		"us": "us", "ms": "ms", "s": "s", "m": "m", "h": "h", "d": "d", "sec": "s", "secs": "s", "second": "s", "seconds": "s",
-		"min": "m", "mins": "m", "minute": "m", "minutes": "m", "hr": "h", "hrs": "h", "hour": "h", "hours": "h", "day": "d", "days": "d",
-		"millis": "ms", "millisecond": "ms", "milliseconds": "ms", "microsecond": "us", "microseconds": "us",
 	}
 )
 
@@ -94,37 +88,6 @@ func (f *File) span(a, b lexer.Token) diag.Span {
 		s.Length = b.Pos.Column - a.Pos.Column + f.mark(b).Length
 	}
 	return s
-}
-
-const wholeDuration = "a duration has no decimal point"
-
-// decimals are a number with a decimal point.
-var decimals = regexp.MustCompile(`^\d+\.\d+$`)
-
-// wantUnit is what Option.Parse expects of a number that has a unit behind a space.
-const wantUnit = "a unit without a space"
-
-// unitHabit: 60, 5 s and 1 minute are no durations.
-func (f *File) unitHabit(p place) (diag.Diagnostic, bool) {
-	n, unit := p.at(0), p.at(1)
-	switch {
-	case p.want == wantUnit:
-		n, unit = p.at(-1), p.at(0)
-	case n.Type != kindNum:
-		return diag.Diagnostic{}, false
-	case p.want != kinds["Length"] && (p.at(-2).Value != "window" || p.at(-2).Type != kindClause):
-		return diag.Diagnostic{}, false
-	}
-	short := unitHabits[strings.ToLower(unit.Value)]
-	if short != "" && !duration.MatchString(n.Value+short) { // 1.5 s
-		return diag.New("bad-number", f.span(n, unit), wholeDuration).WithLabel("as in 1500ms"), true
-	}
-	if short == "" || unit.Pos.Line != n.Pos.Line {
-		return f.fault(n, "bad-number", "`%s` has no unit", n.Value).
-			WithLabel("a duration has one, as in 90s or 1h30m"), true
-	}
-	return diag.New("bad-number", f.span(n, unit), "`%s %s` is not a duration", n.Value, unit.Value).
-		WithLabel("write `%s`", n.Value+short), true
 }
 
 // nameHabit: the name of a declaration or of a field with a `-` or `.` in it, which is one in backticks alone.
