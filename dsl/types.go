@@ -61,27 +61,6 @@ func (c *checker) recordType(d *syntax.Type) shape {
 
 var scalarTypes = strings.Fields("bool int float decimal string timestamp duration")
 
-// typeHabit is the type that people mean by a name that other languages have, or "".
-func typeHabit(name string) string {
-	switch strings.ToLower(name) {
-	case "integer", "long", "bigint", "smallint", "int32", "int64":
-		return "int"
-	case "double", "real", "float32", "float64":
-		return "float"
-	case "numeric", "money":
-		return "decimal(12, 2)"
-	case "text", "str", "varchar", "char", "uuid":
-		return "string"
-	case "datetime", "time", "instant", "timestamptz":
-		return "timestamp"
-	case "boolean":
-		return "bool"
-	case "interval":
-		return "duration"
-	}
-	return ""
-}
-
 var units = map[string]ir.Unit{"s": ir.Seconds, "ms": ir.Millis, "us": ir.Micros, "ns": ir.Nanos}
 
 // fieldType is the type that is written, or the zero Type if it is wrong.
@@ -137,7 +116,7 @@ func (c *checker) fieldType(r *syntax.TypeRef) ir.Type {
 		}
 		if c.others[name] != "lost" {
 			d := diag.New("unknown-type", c.at(r.Name.Node), "`%s` is not a type", name)
-			if meant := typeHabit(name); meant != "" {
+			if meant := syntax.UsualType(name); meant != "" {
 				d = d.WithLabel("did you mean `%s`?", meant)
 			} else {
 				d = d.DidYouMean(name, append(sortedKeys(c.types), scalarTypes...))

@@ -27,12 +27,9 @@ func (f *File) explain(part []lexer.Token, m *misfit) diag.Diagnostic {
 	if i <= 0 {
 		return f.fault(part[0], "syntax", "%s", m.want)
 	}
-	t, before := part[i], part[i-1]
-	first := before.Pos.Line != t.Pos.Line // of its line
-	ends := first || t.EOF() || t.Value == "}"
+	t := part[i]
 	open, clause := context(part[:i])
 	where := place{part, i, m.want, open, clause}
-	inStream := where.inStream()
 
 	if m.want == lessNesting {
 		return f.fault(t, "nesting", "this expression is too long or too deep").
@@ -41,6 +38,16 @@ func (f *File) explain(part []lexer.Token, m *misfit) diag.Diagnostic {
 	if d, ok := f.habit(where); ok {
 		return d
 	}
+	return where.withHead(f.explainPlace(where, m))
+}
+
+// explainPlace is explain for what is no habit of other languages.
+func (f *File) explainPlace(where place, m *misfit) diag.Diagnostic {
+	part, i, open, clause := where.part, where.i, where.open, where.clause
+	t, before := part[i], part[i-1]
+	first := before.Pos.Line != t.Pos.Line // of its line
+	ends := first || t.EOF() || t.Value == "}"
+	inStream := where.inStream()
 	switch {
 	case m.want != "" && before.Type == kindOp && nesting(before) == 0 && before.Value != "?" && ends:
 		return f.fault(before, "dangling-operator", "nothing follows this `%s`", before.Value).
@@ -58,7 +65,7 @@ func (f *File) explain(part []lexer.Token, m *misfit) diag.Diagnostic {
 	case m.want == "`{`":
 		return f.fault(before, "missing-brace", "`{` is missing after this")
 	case open == nil && m.want == "":
-		d := f.strayText(t)
+		d := f.strayText(part[i:])
 		if d.Code == "unknown-declaration" && declShape[where.at(2).Value] {
 			return d // it begins a new one
 		}
@@ -91,7 +98,11 @@ func (f *File) explainWord(part []lexer.Token, i int, m *misfit, inStream bool, 
 	t := part[i]
 	switch {
 	case inStream && part[i-1].Pos.Line != t.Pos.Line:
-		return proposed(f.fault(t, "unknown-clause", "`%s` is not a clause", t.Value), t.Value, clauseHabits, clausesHere), true
+		d := f.fault(t, "unknown-clause", "`%s` is not a clause", t.Value)
+		if p := (place{part, i, m.want, nil, clause}); p.in("let", "select", "aggregate") && ends(p.at(-1)) && p.endsItem(1) {
+			d = d.WithLabel("if `%s` goes on here, a `,` is missing above", clause.Value)
+		}
+		return proposed(d, t.Value, clauseHabits, clausesHere), true
 	case inStream && clauseWords[t.Value]:
 		d := f.fault(t, "clause-line", "`%s` begins a clause and stands on a new line", t.Value)
 		if t.Value == "where" && clause != nil {
@@ -149,13 +160,16 @@ func context(toks []lexer.Token) (open, clause *lexer.Token) {
 	return open, clause
 }
 
-// strayText explains a token outside of every declaration.
-func (f *File) strayText(t lexer.Token) diag.Diagnostic {
+// strayText explains what begins with a token outside of every declaration.
+func (f *File) strayText(toks []lexer.Token) diag.Diagnostic {
+	t := toks[0]
 	switch {
 	case t.Value == "}":
 		return f.fault(t, "stray-brace", "this `}` closes nothing")
 	case clauseWords[t.Value]:
 		return f.fault(t, "clause-outside", "`%s` is a clause: it stands inside the braces of a stream", t.Value)
+	case heads[t.Value] != "" && len(toks) > 1 && toks[1].Type == kindOp:
+		return f.fault(t, "declaration-line", "a name is missing after this").WithHelp("%s", writtenSo(t.Value, "name"))
 	case declWords[t.Value]:
 		return f.fault(t, "declaration-line", "`%s` begins a declaration: it stands on a new line, its name beside it", t.Value)
 	case t.Type == kindID:

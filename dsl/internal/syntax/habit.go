@@ -73,7 +73,7 @@ func (p place) inStream() bool {
 
 // habit explains what is right in another language; ok is false if it is nothing of the kind.
 func (f *File) habit(p place) (d diag.Diagnostic, ok bool) {
-	for _, try := range []func(place) (diag.Diagnostic, bool){f.unitHabit, f.typeHabit, f.hostHabit, f.sqlHabit, f.signHabit, f.routeHabit, f.nameHabit, f.wordHabit, f.optionHabit, f.callHabit} {
+	for _, try := range []func(place) (diag.Diagnostic, bool){f.headHabit, f.unitHabit, f.typeHabit, f.hostHabit, f.sqlHabit, f.signHabit, f.routeHabit, f.nameHabit, f.wordHabit, f.optionHabit, f.callHabit, f.commaHabit} {
 		if d, ok = try(p); ok {
 			return d, ok
 		}
@@ -179,6 +179,8 @@ func (f *File) routeHabit(p place) (diag.Diagnostic, bool) {
 	case p.in("from") && p.inStream() && isWord(t, "as") && p.at(-1).Pos.Line == t.Pos.Line:
 		return f.fault(t, "syntax", "`from` gives no other name").
 			WithLabel("leave out `%s %s`: fields are written without a prefix", t.Value, p.at(1).Value), true
+	case p.in("to") && p.inStream() && t.Type == kindID && p.at(-1).Value == ")" && p.at(-1).Pos.Line == t.Pos.Line && !clauseWords[t.Value]:
+		return f.bareOption(t, "sink"), true
 	case p.in("from") && (t.Value == "(" && p.at(-1).Type == kindID || t.Type == kindStr):
 		at := p.at(-1)
 		topic := `kafka("topic")`
@@ -218,12 +220,6 @@ func (f *File) wordHabit(p place) (diag.Diagnostic, bool) {
 		return diag.Diagnostic{}, false
 	case wordHabits[word] != "":
 		return f.fault(t, "syntax", "`%s` is not an operator", t.Value).WithLabel("write %s", wordHabits[word]), true
-	case word == "as" && p.in("let", "select", "aggregate", "window"):
-		value := "…"
-		if before.Type == kindID && (p.at(-2).Type == kindClause || p.at(-2).Value == ",") {
-			value = before.Value
-		}
-		return f.fault(t, "syntax", "a name stands in front of its value").WithLabel("write `%s = %s`", p.at(1).Value, value), true
 	case word != t.Value && (levels[word] > 0 || word == "then" || word == "else"):
 		return f.fault(t, "syntax", "`%s` does not fit here", t.Value).WithLabel("it is written `%s`", word), true
 	}

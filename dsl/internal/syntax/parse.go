@@ -63,8 +63,11 @@ func Parse(name string, src []byte) (*File, []diag.Diagnostic) {
 	return f, diag.Sort(faults)
 }
 
-// lose notes the name of a declaration of which nothing else is known, perhaps not even its word.
+// lose notes the name of a declaration of which nothing else is known, perhaps not even its word. That of a job is no name for others.
 func (f *File) lose(toks []lexer.Token) {
+	if toks[0].Value == "job" {
+		return
+	}
 	if len(toks) < 3 || toks[0].Type != kindDecl && toks[0].Type != kindID || toks[1].Type != kindID && toks[1].Type != kindQ {
 		return
 	}
@@ -117,7 +120,7 @@ func (f *File) parseJoined(part []lexer.Token) (Decl, []diag.Diagnostic) {
 	faults := f.badTokens(part)
 	if part[0].Type != kindDecl {
 		if len(faults) == 0 {
-			faults = append(faults, f.strayText(part[0]))
+			faults = append(faults, f.strayText(part))
 		}
 		return nil, faults
 	}
@@ -227,7 +230,7 @@ func (f *File) salvage(part []lexer.Token, faults []diag.Diagnostic, first int) 
 		broken = true
 		f.lose(tail[1:])
 	case behind.Type != kindBad:
-		faults = append(faults, f.strayText(behind))
+		faults = append(faults, f.strayText(tail[1:]))
 		f.lose(tail[1:])
 	}
 	d, m := read(whole(good))

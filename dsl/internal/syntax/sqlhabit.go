@@ -13,7 +13,7 @@ func (f *File) sqlHabit(p place) (diag.Diagnostic, bool) {
 	if p.part[0].Value != "stream" || p.open == nil {
 		return diag.Diagnostic{}, false
 	}
-	for _, try := range []func(place) (diag.Diagnostic, bool){f.starHabit, f.absentHabit, f.windowHabit, f.listHabit} {
+	for _, try := range []func(place) (diag.Diagnostic, bool){f.starHabit, f.castHabit, f.absentHabit, f.windowHabit, f.inHabit, f.asHabit} {
 		if d, ok := try(p); ok {
 			return d, true
 		}
@@ -40,7 +40,9 @@ func (f *File) starHabit(p place) (diag.Diagnostic, bool) {
 	case p.in("aggregate") && before.Value == "(" && p.at(-2).Type == kindID && next.Value == ")":
 		fun := p.at(-2)
 		d := diag.New("bad-aggregate", f.span(fun, next), "`*` does not stand for all rows")
-		if strings.EqualFold(fun.Value, "count") {
+		if strings.EqualFold(fun.Value, "count") && isWord(p.at(2), "as") {
+			return d.WithLabel("write `%s = count()`", p.at(3).Value), true
+		} else if strings.EqualFold(fun.Value, "count") {
 			return d.WithLabel("write `count()`"), true
 		}
 		return d.WithLabel("write a field in the brackets, as in `%s(amount)`", strings.ToLower(fun.Value)), true
@@ -93,29 +95,26 @@ func (f *File) windowHabit(p place) (diag.Diagnostic, bool) {
 	case t.Type == kindDuration && before.Value == "window" && before.Type == kindClause:
 		return f.fault(t, "syntax", "the kind of the window is missing").WithLabel("write `tumbling %s`", t.Value), true
 	case t.Value == "(" && p.at(-2).Value == "window" && p.at(-2).Type == kindClause:
-		return f.fault(t, "syntax", "a window has no brackets").WithLabel("write `window %s %s`", before.Value, next.Value), true
+		return f.fault(t, "syntax", "a window has no brackets").WithLabel("write `window %s %s`", strings.ToLower(before.Value), p.sizeInside()), true
 	case t.Value == "," && t.Type == kindOp:
 		return f.fault(t, "option-comma", "a window has no comma here").WithLabel(noComma), true
 	}
 	return diag.Diagnostic{}, false
 }
 
-// listHabit: the list of `in` in round brackets, and lists of items without commas.
-func (f *File) listHabit(p place) (diag.Diagnostic, bool) {
-	t, before, next := p.at(0), p.at(-1), p.at(1)
-	switch {
-	case p.open.Value == "(" && t.Value == "," && p.want == "`)`" && isWord(p.beforeOpen(), "in"):
-		return f.fault(*p.open, "syntax", "the list of `in` stands in square brackets").
-			WithLabel("write `in [%s, …]`", before.Value), true
-	case p.open.Value == "[" && isWord(p.beforeOpen(), "not") && isWord(p.beforeOpenBy(2), "in"):
-		return f.fault(p.beforeOpenBy(2), "syntax", "`in not` is not an operator").WithLabel("write `not in [%s, …]`", before.Value), true
-	case !p.inStream() || !p.in("let", "select", "aggregate") || t.Type != kindID && t.Type != kindQ || before.Pos.Line == t.Pos.Line && p.at(-2).Value == "=":
-		return diag.Diagnostic{}, false
-	case next.Value == "=" && next.Type == kindOp:
-		return f.fault(before, "syntax", "`,` is missing after this").
-			WithRelated(f.mark(t), "this item of `%s` comes next", p.clause.Value), true
+// sizeInside is the first duration in the brackets that begin here, as it is written in front of the options of a window.
+func (p place) sizeInside() string {
+	for k := 1; p.at(k).Pos.Line == p.at(0).Pos.Line && p.at(k).Value != ")"; k++ {
+		switch t := p.at(k); t.Type {
+		case kindDuration:
+			return t.Value
+		case kindNum:
+			if short := unitHabits[strings.ToLower(p.at(k+1).Value)]; short != "" {
+				return t.Value + short
+			}
+		}
 	}
-	return diag.Diagnostic{}, false
+	return "1m"
 }
 
 // beforeOpen is the token in front of the innermost open bracket.

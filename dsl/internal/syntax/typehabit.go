@@ -56,3 +56,24 @@ func (f *File) hostHabit(p place) (diag.Diagnostic, bool) {
 	}
 	return diag.New("syntax", f.span(p.at(first), port), "brokers are a text").WithLabel("write `brokers %q`", host.String()), true
 }
+
+// UsualType is the type that people mean by a name that other languages have, or "".
+func UsualType(name string) string {
+	switch strings.ToLower(name) {
+	case "integer", "long", "bigint", "smallint", "int32", "int64":
+		return "int"
+	case "double", "real", "float32", "float64":
+		return "float"
+	case "numeric", "money":
+		return "decimal(12, 2)"
+	case "text", "str", "varchar", "char", "uuid":
+		return "string"
+	case "datetime", "time", "instant", "timestamptz":
+		return "timestamp"
+	case "boolean":
+		return "bool"
+	case "interval":
+		return "duration"
+	}
+	return ""
+}
