@@ -173,7 +173,11 @@ func (f *File) strayText(toks []lexer.Token) diag.Diagnostic {
 	case declWords[t.Value]:
 		return f.fault(t, "declaration-line", "`%s` begins a declaration: it stands on a new line, its name beside it", t.Value)
 	case t.Type == kindID:
-		return proposed(f.fault(t, "unknown-declaration", "`%s` is not a declaration", t.Value), t.Value, declHabits, declsHere)
+		word := t.Value
+		if both := word + " " + toks[min(1, len(toks)-1)].Value; declHabits[strings.ToLower(both)] != "" {
+			word = both
+		}
+		return proposed(f.fault(t, "unknown-declaration", "`%s` is not a declaration", t.Value), word, declHabits, declsHere)
 	}
 	return f.fault(t, "syntax", "%s stands outside of every declaration", describe(t))
 }
@@ -181,6 +185,9 @@ func (f *File) strayText(toks []lexer.Token) diag.Diagnostic {
 // proposed says which word was probably meant, and which there are.
 func proposed(d diag.Diagnostic, word string, habits map[string]string, here []string) diag.Diagnostic {
 	if meant := habits[strings.ToLower(word)]; meant != "" {
+		if heads[meant] != "" {
+			d = d.WithHelp("%s", writtenSo(meant, "name"))
+		}
 		return d.WithLabel("did you mean `%s`?", meant).WithNote("here: %s", list(here))
 	}
 	return d.DidYouMean(word, here).WithNote("here: %s", list(here))
@@ -278,6 +285,9 @@ func (f *File) badToken(t, next lexer.Token) diag.Diagnostic {
 	case c >= '0' && c <= '9':
 		d := f.fault(t, "bad-number", "`%s` is neither a number nor a duration", t.Value).WithLabel("as in 1.5, 1e3, 90s or 1h30m")
 		digits := strings.TrimRight(t.Value, letters)
+		if plain := strings.ReplaceAll(t.Value, "_", ""); number.MatchString(plain) || duration.MatchString(plain) {
+			return d.WithLabel("write `%s`", plain)
+		}
 		label, whole := inUnits(digits, t.Value[len(digits):])
 		if whole {
 			d = f.fault(t, "bad-number", wholeDuration)
@@ -286,6 +296,8 @@ func (f *File) badToken(t, next lexer.Token) diag.Diagnostic {
 			d = d.WithLabel("%s", label)
 		}
 		return d
+	case t.Value == "|" && clauseWords[next.Value]:
+		return f.fault(t, "reserved-character", "%q has no meaning here", t.Value).WithLabel("a clause begins on a new line, without a sign")
 	case t.Value == "|" && strings.EqualFold(next.Value, "null"):
 		return f.fault(t, "reserved-character", "%q has no meaning here", t.Value).WithLabel("or is written `||`; that a field may be null, with a `?` behind its type: `string?`")
 	case strings.ContainsAny(t.Value, "“”„‘’«»"):

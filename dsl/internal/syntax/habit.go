@@ -18,7 +18,7 @@ var (
 		"insert": "to", "reduce": "aggregate", "fold": "aggregate",
 	}
 	declHabits = map[string]string{
-		"pipeline": "stream", "query": "stream", "view": "stream", "flow": "stream", "create": "stream", "select": "stream", "from": "stream",
+		"pipeline": "stream", "query": "stream", "view": "stream", "flow": "stream", "create": "stream", "create table": "source", "create type": "type", "select": "stream", "from": "stream", "insert": "stream", "update": "stream",
 		"schema": "type", "record": "type", "struct": "type", "message": "type", "class": "type", "input": "source", "topic": "source",
 		"output": "sink", "config": "job", "settings": "job", "options": "job",
 	}
@@ -144,6 +144,9 @@ func (f *File) signHabit(p place) (diag.Diagnostic, bool) {
 		if here := signHabits[a.Value+b.Value]; adjacent && here != "" {
 			return diag.New("syntax", f.span(a, b), "`%s` is not an operator", a.Value+b.Value).WithLabel("here it is written `%s`", here), true
 		}
+	}
+	if next := p.at(1); t.Value == "." && next.Type == kindNum && p.want == "an expression" {
+		return diag.New("syntax", f.span(t, next), "a number begins with a digit").WithLabel("write `0.%s`", next.Value), true
 	}
 	if t.Type != kindOp || p.clause == nil || p.in("from") || p.part[0].Value != "stream" {
 		return diag.Diagnostic{}, false

@@ -40,7 +40,7 @@ var untyped = map[string]string{
 // headHabit: what stands in front of the braces of a declaration, or in the place of them.
 func (f *File) headHabit(p place) (diag.Diagnostic, bool) {
 	word, t, before, next := p.part[0].Value, p.at(0), p.at(-1), p.at(1)
-	if p.open != nil || p.part[0].Type != kindDecl {
+	if p.open != nil || p.part[0].Type != kindDecl || heads[word] == "" && p.want != "" {
 		return diag.Diagnostic{}, false
 	}
 	switch {
@@ -49,6 +49,8 @@ func (f *File) headHabit(p place) (diag.Diagnostic, bool) {
 	case p.i == 2 && t.Value == ":" && untyped[word] != "" && isName(next):
 		return diag.New("syntax", f.span(t, next), "a %s has no type", word).WithLabel("leave it out: %s", untyped[word]).
 			WithHelp("%s", writtenSo(word, before.Value)), true
+	case p.i == 2 && isName(t) && next.Value == "{":
+		return f.fault(t, "syntax", "`%s` does not fit here", t.Value).WithLabel("leave it out").WithHelp("%s", writtenSo(word, before.Value)), true
 	case p.i == 2 && word == "source" && t.Value != ":" && isName(t) && t.Value != "from" && t.Pos.Line == before.Pos.Line:
 		return diag.New("syntax", f.span(before, t), "between a source and its type stands a `:`").WithLabel("write `%s: %s`", before.Value, t.Value), true
 	case p.i == 2 && word == "source" && t.Value != ":":

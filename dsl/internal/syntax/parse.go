@@ -119,8 +119,8 @@ func (f *File) parseJoined(part []lexer.Token) (Decl, []diag.Diagnostic) {
 	// Wrong characters first: what the grammar would say after them is a consequence.
 	faults := f.badTokens(part)
 	if part[0].Type != kindDecl {
-		if len(faults) == 0 {
-			faults = append(faults, f.strayText(part))
+		if len(faults) == 0 || isForeign(part[0]) {
+			faults = []diag.Diagnostic{f.strayText(part)}
 		}
 		return nil, faults
 	}
@@ -140,6 +140,9 @@ func (f *File) parseJoined(part []lexer.Token) (Decl, []diag.Diagnostic) {
 	})
 	return f.salvage(part, []diag.Diagnostic{fault}, part[max(marked, 0)].Pos.Offset)
 }
+
+// isForeign: text that begins with this outside of declarations is of another language. What signs it has is a consequence.
+func isForeign(t lexer.Token) bool { return t.Type == kindID && !declWords[t.Value] }
 
 // badTokens explains the tokens that the lexer could not place: one a line, because
 // the rest of it is often the same mistake, as behind a `#`.
@@ -230,6 +233,10 @@ func (f *File) salvage(part []lexer.Token, faults []diag.Diagnostic, first int) 
 		broken = true
 		f.lose(tail[1:])
 	case behind.Type != kindBad:
+		faults = slices.DeleteFunc(faults, func(d diag.Diagnostic) bool {
+			isBehind := d.Span.Line > behind.Pos.Line || d.Span.Line == behind.Pos.Line && d.Span.Column > behind.Pos.Column
+			return isBehind && isForeign(behind)
+		})
 		faults = append(faults, f.strayText(tail[1:]))
 		f.lose(tail[1:])
 	}

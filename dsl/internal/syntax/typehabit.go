@@ -9,6 +9,11 @@ import (
 	"github.com/eoc-lang/eoc/internal/diag"
 )
 
+const nullBehind = "what may be null has a `?` behind its type"
+
+// maybeHabits are words for what may be null.
+var maybeHabits = strings.Fields("optional option nullable maybe")
+
 // typeHabit: types of fields as other languages write them.
 func (f *File) typeHabit(p place) (diag.Diagnostic, bool) {
 	t, before, next := p.at(0), p.at(-1), p.at(1)
@@ -19,8 +24,16 @@ func (f *File) typeHabit(p place) (diag.Diagnostic, bool) {
 		return diag.New("syntax", f.span(t, next), "the `?` of what may be null stands behind the type").WithLabel("write `%s?`", next.Value), true
 	case t.Value == "?" && before.Type == kindID && next.Value == ":" && p.at(2).Type == kindID:
 		return diag.New("syntax", f.span(t, p.at(2)), "the `?` of what may be null stands behind the type").WithLabel("write `: %s?`", p.at(2).Value), true
-	case p.at(-3).Value == ":" && slices.Contains([]string{"optional", "nullable", "maybe"}, strings.ToLower(p.at(-2).Value)):
-		return diag.New("syntax", f.span(p.at(-2), before), "what may be null has a `?` behind its type").WithLabel("write `%s?`", before.Value), true
+	case p.at(-3).Value == ":" && slices.Contains(maybeHabits, strings.ToLower(p.at(-2).Value)):
+		return diag.New("syntax", f.span(p.at(-2), before), nullBehind).WithLabel("write `%s?`", before.Value), true
+	case t.Value == "*" && before.Value == ":" && next.Type == kindID:
+		return diag.New("syntax", f.span(t, next), nullBehind).WithLabel("write `%s?`", next.Value), true
+	case p.want == "`:`" && isWord(t, "null") && isWord(before, "not") && p.at(-2).Pos.Line == t.Pos.Line:
+		return diag.New("syntax", f.span(before, t), "what has no `?` behind its type is never null").WithLabel("leave this out"), true
+	case p.want == "`:`" && isWord(before, "null") && p.at(-2).Type == kindID && p.at(-2).Pos.Line == before.Pos.Line:
+		return diag.New("syntax", f.span(p.at(-2), before), nullBehind).WithLabel("write `%s?`", p.at(-2).Value), true
+	case t.Value == "<" && before.Type == kindID && next.Type == kindID && slices.Contains(maybeHabits, strings.ToLower(before.Value)):
+		return diag.New("syntax", f.span(before, next), nullBehind).WithLabel("write `%s?`", next.Value), true
 	case t.Type == kindStr && before.Value == "(" && p.at(-2).Value == "timestamp":
 		return f.fault(t, "syntax", "the unit of a timestamp has no quotes").WithLabel("write `timestamp(%s)`", strings.Trim(t.Value, `"`)), true
 	case t.Type == kindID && before.Type == kindID && p.want == "`:`" && before.Pos.Line == t.Pos.Line:
