@@ -102,7 +102,9 @@ func (s scope) ref(e *syntax.Ref) operand {
 		if !s.open {
 			d := diag.New("unknown-field", s.c.at(e.Node), "`%s` is not a field of %s", e.Name, s.of).
 				DidYouMean(e.Name, names(s.row))
-			if s.besideText && !e.Quoted {
+			if meant := wordHabits[strings.ToLower(e.Name)]; meant != "" && !e.Quoted {
+				d = d.WithLabel("%s", meant)
+			} else if s.besideText && !e.Quoted {
 				d = d.WithLabel("if it is a text, it stands in quotes: %q", e.Name)
 			}
 			if len(s.row) > 0 {
@@ -328,6 +330,9 @@ func (s scope) dot(e *syntax.Dot) operand {
 	case i < 0 && s.c.isInput(ref.Name):
 		s.c.report(diag.New("unknown-field", s.c.at(e.Node), "`%s` is what is read, not a field", ref.Name).
 			WithHelp("a field stands alone: `%s`", e.Name))
+	case i < 0 && !s.open && s.row.Index(e.Name.String()) >= 0:
+		s.c.report(diag.New("unknown-field", s.c.at(e.Node), "`%s` is not a field of %s", ref.Name, s.of).
+			WithLabel("a field stands alone: `%s`", e.Name))
 	default:
 		s.check(ref)
 	}
@@ -349,26 +354,11 @@ var (
 
 var casts = strings.Fields("int float string decimal timestamp")
 
-// functionHabits are functions of other languages, and what is written here.
-var functionHabits = map[string]string{
-	"not": "negation is written `!(…)`",
-	"now": clockless, "today": clockless, "current_timestamp": clockless, "current_date": clockless, "getdate": clockless,
-	"coalesce": "a value in the place of null is written `x ?? y`", "ifnull": "a value in the place of null is written `x ?? y`",
-	"nvl": "a value in the place of null is written `x ?? y`", "isnull": "that is asked with `x is null`", "is_null": "that is asked with `x is null`",
-	"iif": "a choice is written `if … then … else …`", "cast": "casts are named after their types: `int(x)`", "convert": "casts are named after their types: `int(x)`",
-	"str": "the cast is written `string(x)`", "text": "the cast is written `string(x)`", "to_string": "the cast is written `string(x)`", "tostring": "the cast is written `string(x)`",
-	"integer": "the cast is written `int(x)`", "long": "the cast is written `int(x)`", "bigint": "the cast is written `int(x)`", "to_int": "the cast is written `int(x)`",
-	"double": "the cast is written `float(x)`", "number": "the cast is written `int(x)`, `float(x)` or `decimal(x, p, s)`", "numeric": "the cast is written `decimal(x, p, s)`",
-	"to_timestamp": "the cast is written `timestamp(x)`", "datetime": "the cast is written `timestamp(x)`",
-}
-
-const clockless = "results depend on the records alone, never on the clock: compare their times with each other"
-
 func (s scope) call(e *syntax.Call) operand {
 	bad := operand{node: e.Node}
 	fun, ok := e.Fun.(*syntax.Ref)
 	if !ok {
-		s.c.notYet(e.Node, "a function of a Go package")
+		s.packaged(e)
 		return bad
 	}
 	switch {

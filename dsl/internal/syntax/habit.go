@@ -213,8 +213,12 @@ func (f *File) wordHabit(p place) (diag.Diagnostic, bool) {
 	sameLine := before.Pos.Line == t.Pos.Line
 	word := strings.ToLower(t.Value)
 	switch {
-	case before.Type == kindID && strings.EqualFold(before.Value, "not") && sameLine:
-		return f.fault(before, "syntax", "`%s` is not an operator", before.Value).WithLabel("write `!%s`", t.Value), true
+	case before.Type == kindID && strings.EqualFold(before.Value, "not") && sameLine && p.want != "`null`":
+		d := f.fault(before, "syntax", "`%s` is not an operator", before.Value)
+		if p.endsItem(1) || isWord(p.at(1), "and") || isWord(p.at(1), "or") || levels[p.at(1).Value] > 0 && levels[p.at(1).Value] < comparison {
+			return d.WithLabel("write `!%s`", t.Value), true
+		}
+		return d.WithLabel("write `!(%s …)`", t.Value), true
 	case p.in("aggregate") && before.Type == kindID && sameLine && p.at(-2).Value == "=" && t.Type != kindOp && t.Value != "if" && !t.EOF():
 		return diag.New("bad-aggregate", f.span(before, t), "an aggregate has brackets").WithLabel("write `%s(%s)`", before.Value, t.Value), true
 	case isWord(before, "case") && sameLine && !t.EOF() && t.Type != kindOp:
@@ -224,7 +228,15 @@ func (f *File) wordHabit(p place) (diag.Diagnostic, bool) {
 	case wordHabits[word] != "":
 		return f.fault(t, "syntax", "`%s` is not an operator", t.Value).WithLabel("write %s", wordHabits[word]), true
 	case word != t.Value && (levels[word] > 0 || word == "then" || word == "else"):
+		switch {
+		case word == "is" && isWord(p.at(1), "not"):
+			word = "is not null"
+		case word == "is":
+			word = "is null"
+		}
 		return f.fault(t, "syntax", "`%s` does not fit here", t.Value).WithLabel("it is written `%s`", word), true
+	case p.want == "`null`" && (word == "null" || word == "nil" || word == "none"):
+		return f.fault(t, "syntax", "`%s` does not fit here", t.Value).WithLabel("it is written `null`"), true
 	}
 	return diag.Diagnostic{}, false
 }

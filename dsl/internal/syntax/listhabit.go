@@ -60,7 +60,7 @@ func (p place) item() []lexer.Token {
 // endsItem: the token so far behind the failure ends an item of a list.
 func (p place) endsItem(k int) bool {
 	t := p.at(k)
-	return t.Value == "," || t.Value == "}" || t.Type == kindClause || t.Pos.Line != p.at(k-1).Pos.Line
+	return t.Value == "," || t.Value == "}" || t.Value == ")" || t.Type == kindClause || t.Pos.Line != p.at(k-1).Pos.Line
 }
 
 func isName(t lexer.Token) bool { return t.Type == kindID || t.Type == kindQ }
