@@ -90,8 +90,8 @@ func (w *streamWalk) add(c Clause) {
 }
 
 func (w *streamWalk) clause(clause syntax.Clause, via []*streamInfo) {
-	if _, isAggregate := clause.(*syntax.Aggregate); w.waiting != nil && !isAggregate {
-		w.needAggregate(clause)
+	if _, isAggregate := clause.(*syntax.Aggregate); w.waiting != nil && !isAggregate && w.needAggregate(clause) {
+		return
 	}
 	switch n := clause.(type) {
 	case *syntax.From:
@@ -110,6 +110,10 @@ func (w *streamWalk) clause(clause syntax.Clause, via []*streamInfo) {
 		w.to(n)
 	default:
 		w.notYet(clause.Span(), "`"+fullName(syntax.WordOf(clause))+"`")
+		if _, ok := clause.(*syntax.GroupBy); ok {
+			last := &w.diags[len(w.diags)-1]
+			*last = last.WithHelp("rows are brought together by a window: `window tumbling 1m by user_id`")
+		}
 		w.lose()
 	}
 }
@@ -219,6 +223,8 @@ func (w *streamWalk) itemName(item *syntax.Item, needed bool) (string, bool) {
 		if !needed {
 			return x.Name.String(), true
 		}
+	case *syntax.List:
+		return "", false // that it is one has been reported
 	}
 	w.report(diag.New("unnamed", w.at(item.Node), "this value has no name").
 		WithLabel("`name = %s`", w.file.Line(item.Node)))

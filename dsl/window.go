@@ -105,20 +105,37 @@ func (w *streamWalk) needWatermark(n *syntax.Window) {
 	}
 }
 
-// needAggregate reports a window that next follows instead of its aggregate.
-func (w *streamWalk) needAggregate(next syntax.Clause) {
+// needAggregate reports a window that next follows instead of its aggregate; meant says that next is one with the wrong word.
+func (w *streamWalk) needAggregate(next syntax.Clause) (meant bool) {
 	n := w.waiting
 	w.waiting = nil
 	if w.s.broken {
-		return // it may be in the part that is not understood
+		return false // it may be in the part that is not understood
 	}
+	folds := func(i *syntax.Item) bool { return isAggregate(i.Value) }
 	at := w.at(n.Node)
 	at.Length = len("window")
-	if _, ok := next.(*syntax.Top); !ok { // a window followed by top is not compiled yet
-		w.report(diag.New("bad-window", at, "`aggregate` follows a window directly").
-			WithHelp("say what to calculate for each window: `aggregate n = count()`; `where` and `let` stand before the window or behind the aggregate"))
+	switch next := next.(type) {
+	case *syntax.Top: // a window followed by top is not compiled yet
+	case *syntax.Select:
+		if meant = slices.ContainsFunc(next.Items, folds); meant {
+			word := w.at(next.Node)
+			word.Length = len("select")
+			w.report(diag.New("bad-window", word, "`select` has no aggregates").
+				WithLabel("behind a window write `aggregate`; its keys are in the results without being named"))
+			break
+		}
+		w.notAggregated(at)
+	default:
+		w.notAggregated(at)
 	}
 	w.lose()
+	return meant
+}
+
+func (w *streamWalk) notAggregated(at diag.Span) {
+	w.report(diag.New("bad-window", at, "`aggregate` follows a window directly").
+		WithHelp("say what to calculate for each window: `aggregate n = count()`; `where` and `let` stand before the window or behind the aggregate"))
 }
 
 func (w *streamWalk) aggregate(n *syntax.Aggregate) {

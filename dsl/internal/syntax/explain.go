@@ -83,6 +83,9 @@ func (f *File) explainPlace(where place, m *misfit) diag.Diagnostic {
 	case m.want != "" && m.want != "`}`" && first:
 		return f.fault(before, "incomplete", "%s is missing after this", m.want).WithRelated(f.mark(t), "%s", comesNext(t))
 	}
+	if nesting(t) < 0 && t.Value != "}" && (open == nil || open.Value == "{") {
+		return f.fault(t, "missing-bracket", "this `%s` closes nothing", t.Value)
+	}
 	d := f.fault(t, "syntax", "%s does not fit here", describe(t))
 	switch {
 	case m.want == "":

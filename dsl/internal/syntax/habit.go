@@ -184,6 +184,8 @@ func (f *File) routeHabit(p place) (diag.Diagnostic, bool) {
 			WithLabel("leave out `%s %s`: fields are written without a prefix", t.Value, p.at(1).Value), true
 	case p.in("to") && p.inStream() && t.Type == kindID && p.at(-1).Value == ")" && p.at(-1).Pos.Line == t.Pos.Line && !clauseWords[t.Value]:
 		return f.bareOption(t, "sink"), true
+	case p.in("from") && t.Value == "(" && p.at(-2).Value == "." && p.at(-2).Pos.Line != p.at(-3).Pos.Line:
+		return proposed(f.fault(p.at(-1), "unknown-clause", "`.%s(…)` is not a clause", p.at(-1).Value), p.at(-1).Value, clauseHabits, clausesHere), true
 	case p.in("from") && (t.Value == "(" && p.at(-1).Type == kindID || t.Type == kindStr):
 		at := p.at(-1)
 		topic := `kafka("topic")`

@@ -16,6 +16,8 @@ func (f *File) inHabit(p place) (diag.Diagnostic, bool) {
 	case p.open.Value == "(" && t.Value == "," && p.want == "`)`" && isWord(p.beforeOpen(), "in"):
 		return f.fault(*p.open, "syntax", "the list of `in` stands in square brackets").
 			WithLabel("write `in [%s, …]`", before.Value), true
+	case p.open.Value == "(" && t.Value == "," && p.want == "`)`" && (p.beforeOpen().Type == kindClause || isWord(p.beforeOpen(), "by")):
+		return f.fault(*p.open, "syntax", "a list has no brackets").WithLabel("write `%s, …`", before.Value), true
 	case p.open.Value == "[" && isWord(p.beforeOpen(), "not") && isWord(p.beforeOpenBy(2), "in"):
 		return f.fault(p.beforeOpenBy(2), "syntax", "`in not` is not an operator").WithLabel("write `not in [%s, …]`", before.Value), true
 	}
@@ -30,7 +32,7 @@ func (f *File) asHabit(p place) (diag.Diagnostic, bool) {
 		name = p.at(1)
 	}
 	bare := p.in("aggregate") && isName(t) && p.at(-1).Value == ")" && p.endsItem(1) // an aggregate without a name, so this is one
-	if t.Value == ":" && p.inStream() && p.in("let", "select", "aggregate") && len(p.item()) == 1 && isName(p.at(-1)) {
+	if next := p.at(1); t.Value == ":" && next.Value != "=" && p.inStream() && p.in("let", "select", "aggregate") && len(p.item()) == 1 && isName(p.at(-1)) {
 		return f.fault(t, "syntax", "between a name and its value stands a `=`").WithLabel("write `%s = …`", p.at(-1).Value), true
 	}
 	if !p.inStream() || !p.in("let", "select", "aggregate", "window") || p.at(-1).Pos.Line != t.Pos.Line || !isAs && !bare {
@@ -74,6 +76,9 @@ func (f *File) commaHabit(p place) (diag.Diagnostic, bool) {
 	named := next.Value == "=" && next.Type == kindOp
 	if p.in("let", "aggregate") && !named || !named && (before.Pos.Line != t.Pos.Line || clauseWords[t.Value]) {
 		return diag.Diagnostic{}, false
+	}
+	if p.in("let") && len(p.item()) == 1 {
+		return f.fault(t, "syntax", "a value has the type that it has").WithLabel("write `%s = …`", before.Value), true
 	}
 	d := f.fault(before, "syntax", "`,` is missing after this").WithRelated(f.mark(t), "this item of `%s` comes next", p.clause.Value)
 	switch {
@@ -127,7 +132,7 @@ func (f *File) castHabit(p place) (diag.Diagnostic, bool) {
 
 // castTo is the cast of a value to a type, whose tokens may be those of another language.
 func castTo(value string, to []lexer.Token) string {
-	if len(to) == 0 {
+	if len(to) == 0 || to[0].Type != kindID {
 		return "int(" + value + ")"
 	}
 	name, digits := strings.ToLower(to[0].Value), "p, s"

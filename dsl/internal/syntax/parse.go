@@ -151,7 +151,11 @@ func (f *File) badTokens(toks []lexer.Token) []diag.Diagnostic {
 	line := 0
 	for i, t := range toks {
 		if t.Type == kindBad && t.Pos.Line != line && len(faults) <= maxFaults {
-			faults = append(faults, f.badToken(t, toks[min(i+1, len(toks)-1)]))
+			d, ok := f.intervalHabit(toks, i)
+			if !ok {
+				d = f.badToken(t, toks[min(i+1, len(toks)-1)])
+			}
+			faults = append(faults, d)
 			line = t.Pos.Line
 		}
 	}

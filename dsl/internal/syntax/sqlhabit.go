@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/participle/v2/lexer"
@@ -60,9 +61,16 @@ func (f *File) absentHabit(p place) (diag.Diagnostic, bool) {
 	case (isWord(t, "order") || isWord(t, "sort")) && isWord(next, "by"):
 		return diag.New("unknown-clause", f.span(t, next), "there is no `%s %s`", t.Value, next.Value).
 			WithHelp("a stream has no end at which it could be sorted: sort the results where they are read"), true
+	case isWord(next, "by") && slices.Contains([]string{"group", "partition", "key", "keyed", "cluster"}, strings.ToLower(t.Value)) && p.at(-1).Pos.Line != t.Pos.Line:
+		return diag.New("unknown-clause", f.span(t, next), "there is no `%s %s`", t.Value, next.Value).WithHelp(keysInside), true
 	case isWord(t, "limit") && next.Type == kindNum:
 		return f.fault(t, "unknown-clause", "there is no `%s`", t.Value).
 			WithHelp("a stream has no end, so there is no number of rows after which it is complete: choose rows with `where`"), true
+	case p.in("select") && isWord(p.at(-1), "distinct") && p.at(-2).Value == "select" && isName(t):
+		return f.fault(p.at(-1), "syntax", "`select` has no `%s`", p.at(-1).Value).
+			WithHelp("a window brings together the rows that are alike, `window tumbling 1m by %[1]s`; `dedup by %[1]s` is not in this version of eoc yet", t.Value), true
+	case p.in("aggregate") && p.at(-1).Pos.Line == t.Pos.Line && (isWord(t, "by") || isWord(t, "group") && isWord(next, "by")):
+		return f.fault(t, "clause-order", "an aggregate has no keys of its own").WithHelp(keysInside), true
 	case isWord(t, "from") && p.clause != nil && p.clause.Value != "from" && p.at(-1).Pos.Line == t.Pos.Line && !p.hasFrom():
 		return f.fault(t, "clause-order", "a stream begins with `from`").
 			WithHelp("write `from %s` on the first line, and `%s …` on a line below it", next.Value, p.clause.Value), true
@@ -92,6 +100,11 @@ func (f *File) windowHabit(p place) (diag.Diagnostic, bool) {
 	case sameLine && (isWord(t, "group") || isWord(t, "partition")) && isWord(next, "by"):
 		return diag.New("unknown-window-option", f.span(t, next), "`%s %s` is not a window option", t.Value, next.Value).
 			WithLabel("write `by %s`", p.at(2).Value), true
+	case sameLine && p.at(-2).Value == "window" && p.at(-2).Type == kindClause && t.Type == kindID && (next.Type == kindDuration || next.Type == kindNum):
+		return f.fault(t, "unknown-window-option", "`%s` is not a window option", t.Value).WithLabel("leave it out: the size stands directly behind `%s`", before.Value), true
+	case sameLine && isWord(t, "on") && isName(next):
+		return diag.New("unknown-window-option", f.span(t, next), "`on` is not a window option").
+			WithLabel("leave it out: the source says what the time of a record is, `time %s`", next.Value), true
 	case t.Type == kindDuration && before.Value == "window" && before.Type == kindClause:
 		return f.fault(t, "syntax", "the kind of the window is missing").WithLabel("write `tumbling %s`", t.Value), true
 	case t.Value == "(" && p.at(-2).Value == "window" && p.at(-2).Type == kindClause:

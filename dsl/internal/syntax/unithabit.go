@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/alecthomas/participle/v2/lexer"
+
 	"github.com/eoc-lang/eoc/internal/diag"
 )
 
@@ -79,3 +81,16 @@ func (f *File) unitHabit(p place) (diag.Diagnostic, bool) {
 }
 
 const wholeDuration = "a duration has no decimal point"
+
+// intervalHabit: the duration of SQL, `interval '1' minute` or `interval '1 minute'`, of which toks[i] is the first quote.
+func (f *File) intervalHabit(toks []lexer.Token, i int) (diag.Diagnostic, bool) {
+	if i < 1 || i+3 >= len(toks) || !isWord(toks[i-1], "interval") {
+		return diag.Diagnostic{}, false
+	}
+	unit := toks[i+2]
+	if unit.Type != kindID {
+		unit = toks[i+3]
+	}
+	label, _ := inUnits(toks[i+1].Value, unit.Value)
+	return diag.New("bad-number", f.span(toks[i-1], toks[i+3]), "this is not a duration").WithLabel("%s", label), label != ""
+}
