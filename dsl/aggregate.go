@@ -20,7 +20,7 @@ func (w *streamWalk) fold(row *shape, out *Aggregate, n *syntax.Fold) {
 	}
 	name := n.Item.Name
 	if name == nil {
-		if ok || !isAggregate(n.Item.Value) {
+		if ok {
 			w.report(diag.New("unnamed", w.at(n.Item.Node), "this value has no name").
 				WithLabel("`name = %s`", w.file.Line(n.Item.Node)))
 		}
@@ -146,6 +146,14 @@ func (w *streamWalk) notAggregate(e syntax.Expr, isCall bool) {
 			form = "count()"
 		}
 		w.report(d.WithLabel("with brackets it is: `%s`", form))
+		return
+	}
+	if ref, ok := e.(*syntax.Ref); ok && w.keys.row.Index(ref.Name) >= 0 {
+		w.report(d.WithLabel("leave it out: `%s` is a key of the window, and stands in its results", ref.Name))
+		return
+	} else if ok && w.row.row.Index(ref.Name) >= 0 {
+		w.report(d.WithNote("here: %s", strings.Join(aggregatesHere, " · ")).
+			WithHelp("add `%[1]s` to the keys of the window, or say which of its values is meant, as in `max(%[1]s)`", ref.Name))
 		return
 	}
 	w.report(d.WithNote("here: %s", strings.Join(aggregatesHere, " · ")).

@@ -84,8 +84,12 @@ func (s scope) condition(e syntax.Expr, what string) ir.Expr {
 		s.c.nonNull(o)
 		return nil
 	case o.x == nil || o.typ().Kind != ir.Bool:
-		s.c.report(diag.New("type-mismatch", s.c.at(o.node), "%s is true or false, this is %s", what, o).
-			WithLabel("compare it with something"))
+		d := diag.New("type-mismatch", s.c.at(o.node), "%s is true or false, this is %s", what, o).
+			WithLabel("compare it with something")
+		if o.typ().Kind == ir.String && strings.Contains(what, "||") {
+			d = d.WithHelp("`||` is the or of conditions; %s", joinedTexts)
+		}
+		s.c.report(d)
 		return nil
 	}
 	return s.c.nonNullOr(o, s.c.eitherNull).x

@@ -17,7 +17,7 @@ var functionHabits = map[string]string{
 	"coalesce": "a value in the place of null is written `x ?? y`", "ifnull": "a value in the place of null is written `x ?? y`",
 	"nvl": "a value in the place of null is written `x ?? y`", "isnull": "that is asked with `x is null`", "is_null": "that is asked with `x is null`",
 	"len": "the length of a text is `length(x)`, which is not in this version of eoc yet",
-	"iif": "a choice is written `if … then … else …`", "cast": "casts are named after their types: `int(x)`", "convert": "casts are named after their types: `int(x)`",
+	"if":  "a choice is written `if … then … else …`", "iif": "a choice is written `if … then … else …`", "cast": "casts are named after their types: `int(x)`", "convert": "casts are named after their types: `int(x)`",
 	"str": "the cast is written `string(x)`", "text": "the cast is written `string(x)`", "to_string": "the cast is written `string(x)`", "tostring": "the cast is written `string(x)`",
 	"integer": "the cast is written `int(x)`", "long": "the cast is written `int(x)`", "bigint": "the cast is written `int(x)`", "to_int": "the cast is written `int(x)`",
 	"double": "the cast is written `float(x)`", "number": "the cast is written `int(x)`, `float(x)` or `decimal(x, p, s)`", "numeric": "the cast is written `decimal(x, p, s)`",

@@ -65,6 +65,8 @@ func (c *checker) bridgeTo(x, other operand) string {
 	return ""
 }
 
+const joinedTexts = "texts are joined by `concat(a, b)`, which is not in this version of eoc yet"
+
 const hasUnit = "a duration has a unit, as in 90s or 1h30m"
 
 // seconds says how a number becomes a duration.
@@ -87,7 +89,7 @@ func (c *checker) noArithmetic(op string, l, r operand) string {
 	sum := op == "+" || op == "-"
 	switch {
 	case op == "+" && (a == ir.String || b == ir.String):
-		return "texts are joined by `concat(a, b)`, which is not in this version of eoc yet"
+		return joinedTexts
 	case a == ir.String || b == ir.String:
 		return c.bridge(l, r)
 	case a == ir.Bool || b == ir.Bool:

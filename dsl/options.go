@@ -18,6 +18,14 @@ func wordsOf(known, notYet string) optionWords {
 	return optionWords{strings.Fields(known), strings.Fields(notYet)}
 }
 
+// optionHabits are words of options elsewhere.
+var optionHabits = map[string]string{
+	"bootstrap": "brokers", "bootstrap_servers": "brokers", "servers": "brokers", "broker": "brokers", "ssl": "tls", "auth": "sasl",
+	"timestamp": "time", "event_time": "time", "rowtime": "time", "ts": "time", "lateness": "watermark", "offset": "start", "offset_reset": "start",
+	"keys": "key", "partition_key": "key", "guarantee": "deliver", "delivery_guarantee": "deliver", "state": "store", "state_dir": "store",
+	"interval": "checkpoint", "checkpoint_interval": "checkpoint", "tasks": "parallelism", "threads": "parallelism", "dlq": "on_error",
+}
+
 // options sorts the options of a block by their words. What is unknown, repeated or not
 // compiled yet has been reported and is left out.
 func (c *checker) options(of string, opts []*syntax.Option, words optionWords) map[string]*syntax.Option {
@@ -42,9 +50,14 @@ func (c *checker) options(of string, opts []*syntax.Option, words optionWords) m
 			c.report(diag.New("option-comma", c.at(o.Word.Node), "between keys stands a comma").
 				WithLabel("write `%s, %s`", c.file.Line(opts[i-1].Node), word))
 		default:
-			c.report(diag.New("unknown-option", c.at(o.Word.Node), "`%s` is not an option of %s", word, of).
-				DidYouMean(word, words.known).
-				WithNote("here: %s", strings.Join(words.known, " · ")))
+			d := diag.New("unknown-option", c.at(o.Word.Node), "`%s` is not an option of %s", word, of).
+				WithNote("here: %s", strings.Join(words.known, " · "))
+			if meant := optionHabits[strings.ToLower(word)]; slices.Contains(words.known, meant) {
+				d = d.WithLabel("did you mean `%s`?", meant)
+			} else {
+				d = d.DidYouMean(word, words.known)
+			}
+			c.report(d)
 		}
 	}
 	return given
@@ -168,8 +181,13 @@ func (c *checker) topic(e syntax.Expr) (Setting, bool) {
 	}
 	if !ok || ref.Name != "kafka" {
 		text, topic := c.file.Line(e.Span()), "topic"
-		if _, isDot := e.(*syntax.Dot); isDot && bareTopic.MatchString(text) {
+		_, isDot := e.(*syntax.Dot)
+		l, isLiteral := e.(*syntax.Literal)
+		switch {
+		case isDot && bareTopic.MatchString(text):
 			topic = text
+		case isLiteral && l.Kind == "string" && LegalTopic(l.Text):
+			topic = l.Text
 		}
 		c.report(diag.New("bad-connector", c.at(e.Span()), "`%s` is no place for records", text).
 			WithLabel("expected kafka(%q)", topic))

@@ -171,6 +171,8 @@ func (f *File) strayText(toks []lexer.Token) diag.Diagnostic {
 		return f.fault(t, "stray-brace", "this `}` closes nothing")
 	case clauseWords[t.Value]:
 		return f.fault(t, "clause-outside", "`%s` is a clause: it stands inside the braces of a stream", t.Value)
+	case heads[t.Value] != "" && len(toks) > 1 && toks[1].Type == kindStr:
+		return f.fault(toks[1], "declaration-line", "a name has no quotes").WithHelp("%s", writtenSo(t.Value, "name"))
 	case heads[t.Value] != "" && len(toks) > 1 && toks[1].Type == kindOp:
 		return f.fault(t, "declaration-line", "a name is missing after this").WithHelp("%s", writtenSo(t.Value, "name"))
 	case declWords[t.Value]:
@@ -256,7 +258,7 @@ var signs = map[byte]string{
 	'"': "a text ends on its line: add the closing \"", '`': "a quoted name ends on its line: add the closing `",
 	';': "a clause ends with its line", '\'': "texts stand in double quotes",
 	'#': "a comment begins with //", '&': "and is written &&", '|': "or is written ||",
-	'@': "a time is written @00:00:05",
+	'@': "a time is written @00:00:05", '^': "powers are not in this version of eoc yet", '~': "patterns are not in this version of eoc yet",
 }
 
 // letters are those of units.

@@ -46,7 +46,7 @@ func (f *File) headHabit(p place) (diag.Diagnostic, bool) {
 	switch {
 	case p.want == "":
 		return f.bareOptions(p)
-	case p.i == 2 && t.Value == ":" && untyped[word] != "" && isName(next):
+	case p.i == 2 && t.Value == ":" && untyped[word] != "" && isName(next) && p.at(2).Value != "(":
 		return diag.New("syntax", f.span(t, next), "a %s has no type", word).WithLabel("leave it out: %s", untyped[word]).
 			WithHelp("%s", writtenSo(word, before.Value)), true
 	case p.i == 2 && isName(t) && next.Value == "{":

@@ -18,6 +18,8 @@ func (f *File) inHabit(p place) (diag.Diagnostic, bool) {
 			WithLabel("write `in [%s, …]`", before.Value), true
 	case p.open.Value == "(" && t.Value == "," && p.want == "`)`" && (p.beforeOpen().Type == kindClause || isWord(p.beforeOpen(), "by")):
 		return f.fault(*p.open, "syntax", "a list has no brackets").WithLabel("write `%s, …`", before.Value), true
+	case p.open.Value == "(" && t.Value == "," && p.want == "`)`" && isWord(p.beforeOpen(), "if"):
+		return f.fault(p.beforeOpen(), "syntax", "`if` is not a function").WithLabel("a choice is written `if … then … else …`"), true
 	case p.open.Value == "[" && isWord(p.beforeOpen(), "not") && isWord(p.beforeOpenBy(2), "in"):
 		return f.fault(p.beforeOpenBy(2), "syntax", "`in not` is not an operator").WithLabel("write `not in [%s, …]`", before.Value), true
 	}

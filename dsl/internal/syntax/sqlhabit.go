@@ -71,6 +71,9 @@ func (f *File) absentHabit(p place) (diag.Diagnostic, bool) {
 			WithHelp("a window brings together the rows that are alike, `window tumbling 1m by %[1]s`; `dedup by %[1]s` is not in this version of eoc yet", t.Value), true
 	case p.in("aggregate") && p.at(-1).Pos.Line == t.Pos.Line && (isWord(t, "by") || isWord(t, "group") && isWord(next, "by")):
 		return f.fault(t, "clause-order", "an aggregate has no keys of its own").WithHelp(keysInside), true
+	case p.in("aggregate") && p.at(-1).Value == ")" && (isWord(t, "filter") || isWord(t, "over")) && next.Value == "(":
+		return f.fault(t, "syntax", "`%s` does not fit here", t.Value).
+			WithHelp("the condition of an aggregate is written `if`, as in `count() if amount > 0`; which rows belong together says the window in front"), true
 	case isWord(t, "from") && p.clause != nil && p.clause.Value != "from" && p.at(-1).Pos.Line == t.Pos.Line && !p.hasFrom():
 		return f.fault(t, "clause-order", "a stream begins with `from`").
 			WithHelp("write `from %s` on the first line, and `%s …` on a line below it", next.Value, p.clause.Value), true
