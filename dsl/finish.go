@@ -29,6 +29,10 @@ func (c *checker) topics() {
 	}
 	for _, s := range c.prog.Sinks {
 		c.notRead(read[topic{name: s.Topic}], s.Topic, s.Place, "`"+s.Name+"`")
+		if first := written[s.Topic]; first != nil && s.Topic != (Setting{}) {
+			c.oneTopic(c.sinks[first.Name], c.sinks[s.Name])
+			continue
+		}
 		written[s.Topic] = s
 	}
 	for _, s := range c.prog.Sources {
@@ -41,6 +45,13 @@ func (c *checker) topics() {
 				WithRelated(c.span(sink.Place), "here").
 				WithHelp("dead letters are records as they came: give them a topic of their own"))
 		}
+	}
+}
+
+// oneTopic compares the rows of two sinks that write one topic: who reads it cannot tell which sink a record is from.
+func (c *checker) oneTopic(first, s *sinkInfo) {
+	if first.fed && s.fed && !first.row.open && !s.row.open {
+		c.compare(first, s.row.row, s.feeder, s.feedAt, topicText(s.out.Topic))
 	}
 }
 

@@ -134,12 +134,19 @@ func (c *checker) feed(s *sinkInfo, row shape, n syntax.Node, rows string, left 
 		c.sinkKey(s, left)
 		return
 	}
-	if what := difference(s.row.row, row.row, true); what != "" {
-		c.report(diag.New("sink-mismatch", c.at(n), "%s are not like %s, which `%s` gets too", rows, s.feeder, s.out.Name).
-			WithLabel("%s", what).WithRelated(s.feedAt, "it gets %s here", s.feeder).
-			WithNote("%s: %s", s.feeder, fields(s.row.row)).WithNote("%s: %s", rows, fields(row.row)).
-			WithHelp("make them equal with `select`"))
+	c.compare(s, row.row, rows, c.at(n), "`"+s.out.Name+"`")
+}
+
+// compare reports rows that are not like those of s, though both go to the same place.
+func (c *checker) compare(s *sinkInfo, row ir.Row, rows string, at diag.Span, place string) {
+	what := difference(s.row.row, row, true)
+	if what == "" {
+		return
 	}
+	c.report(diag.New("sink-mismatch", at, "%s are not like %s, which %s gets too", rows, s.feeder, place).
+		WithLabel("%s", what).WithRelated(s.feedAt, "it gets %s here", s.feeder).
+		WithNote("%s: %s", s.feeder, fields(s.row.row)).WithNote("%s: %s", rows, fields(row)).
+		WithHelp("make them equal with `select`"))
 }
 
 // plain is a row as it is passed to others: without what only its stream knows.
