@@ -135,9 +135,9 @@ func strictest(sources []*Source) *Source {
 // refuseResult does what the strictest on_error of the sources says with a result of the window from
 // start to end. json is the result as a row.
 func (t *Task) refuseResult(c *Clause, sources []*Source, start, end Time, f Fault, json []byte) {
-	c.rejected.n[0]++
-	c.rejected.noteResult(t, start, end, f)
 	src := strictest(sources)
+	c.rejected.n[0]++
+	c.rejected.noteResult(t, start, end, f, src.spec.OnError.mode)
 	if src.spec.OnError.mode == skipOnError {
 		return
 	}

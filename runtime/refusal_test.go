@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,20 +35,26 @@ func from(offset int64, records ...record.Record) []record.Record {
 	return records
 }
 
-// At a barrier each operator tells what it has refused last: a record by its place, a result by its window, neither by its contents.
+// At a barrier each operator tells what it has refused last: a record by its place, a result by its window, neither by its contents. Of what is
+// skipped, which nobody else sees, it tells the first three, too.
 func TestRefused(t *testing.T) {
 	half := numbered("4611686018427387903") // doubled it fits, the sum of two does not
 	for name, onError := range map[string]rt.OnError{"skip": rt.Skip(), "dlq": rt.DLQ(rt.Setting{Text: "dead"})} {
 		began := time.Now()
 		w, p := alone(t, failingPipeline(onError, onError))
+		var first []string
 		want := func(all ...engine.Refusal) {
 			t.Helper()
-			got := w.Refused(nil)
-			for i := range got {
-				if got[i].At.Before(began) || got[i].At.After(time.Now()) {
-					t.Errorf("%s: refused at %v", name, got[i].At)
+			var got []engine.Refusal
+			for _, r := range w.Refused(nil) {
+				if r.At.Before(began) || r.At.After(time.Now()) {
+					t.Errorf("%s: refused at %v", name, r.At)
 				}
-				got[i].At = time.Time{}
+				if r.At = (time.Time{}); !r.Skipped {
+					got = append(got, r)
+				} else if first = append(first, fmt.Sprint(r.Operator, " ", r.Reason, " ", r.Offset)); strings.Contains(r.Reason, secret) {
+					t.Errorf("%s: %+v", name, r)
+				}
 			}
 			if text := fmt.Sprintf("%+v", got); text != fmt.Sprintf("%+v", all) || strings.Contains(text, secret) {
 				t.Errorf("%s:\ngot  %s\nwant %+v", name, text, all)
@@ -64,6 +71,14 @@ func TestRefused(t *testing.T) {
 		}
 		want(engine.Refusal{Operator: "s/window", Place: "failing.eo:6", Reason: "does not fit an int", WindowEnd: 60_000_000})
 		want()
+		if err := w.Process(p, from(50, numbered("true"), numbered("false"))); err != nil {
+			t.Fatal(err)
+		}
+		want(engine.Refusal{Operator: "a", Place: "failing.eo:1", Reason: "v: not a number (byte 5)", Topic: "a", Partition: 3, Offset: 51})
+		said := strings.Join(first, "; ")
+		if skipped := "a v: not a number (byte 5) 41; a v: not a number (byte 5) 43; s/let division by zero 40; s/let does not fit an int 44; s/window does not fit an int 0; a v: not a number (byte 5) 50"; name == "skip" && said != skipped || name == "dlq" && said != "" {
+			t.Errorf("%s: the first that are skipped: %s", name, said)
+		}
 	}
 }
 
@@ -105,7 +120,8 @@ func TestFloodOfRefusals(t *testing.T) {
 		if n := testing.AllocsPerRun(100, flood); n > 0 {
 			t.Errorf("%s: %v allocations for %d bad records", name, n, len(bad))
 		}
-		if notes := w.Refused(nil); len(notes) != 2 || notes[0].Offset != 1023 || notes[1].Offset != 1022 {
+		notes := slices.DeleteFunc(w.Refused(nil), func(r engine.Refusal) bool { return r.Skipped })
+		if len(notes) != 2 || notes[0].Offset != 1023 || notes[1].Offset != 1022 {
 			t.Errorf("%s: %+v", name, notes)
 		}
 		room := make([]engine.Refusal, 0, 2)
@@ -140,7 +156,8 @@ func TestFloodOfRefusedResults(t *testing.T) {
 	if bad > good {
 		t.Errorf("%v allocations for a refused result, %v for a good one", bad, good)
 	}
-	if notes := w.Refused(nil); len(notes) != 1 || notes[0].WindowStart != end-minute || notes[0].WindowEnd != end {
+	notes := slices.DeleteFunc(w.Refused(nil), func(r engine.Refusal) bool { return r.Skipped })
+	if len(notes) != 1 || notes[0].WindowStart != end-minute || notes[0].WindowEnd != end {
 		t.Errorf("%+v", notes)
 	}
 }

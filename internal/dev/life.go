@@ -39,7 +39,7 @@ type life struct {
 	failed   chan error   // results cannot be read
 	running  string       // is said when the program runs that is started next
 	caughtUp bool         // it was said that all is read
-	counts   []string     // the program's, when it has stopped
+	counts   counts       // the program's, when it has stopped
 	pause    func()       // stops showing results, until show
 	cancel   func()       // ends feeding
 	feeders  sync.WaitGroup

@@ -113,8 +113,8 @@ func TestScreen(t *testing.T) {
 		if out.String() != c.want {
 			t.Errorf("%s: got\n%q\nwant\n%q", c.name, out.String(), c.want)
 		}
-		s.summary(list, []string{"orders  read 2"})
-		if got := strings.ReplaceAll(said.String(), clear, ""); got != "1 result in totals\n1 dead letter in bad\nwhat became of all records, by operator:\n  orders  read 2\n" {
+		s.summary(list, counts{[]string{"orders  read 2"}, 4}) // one of four is a dead letter
+		if got := strings.ReplaceAll(said.String(), clear, ""); got != "1 result in totals\n1 dead letter in bad\non_error has skipped 3 records; the first of each operator are named above\nwhat became of all records, by operator:\n  orders  read 2\n" {
 			t.Errorf("%s: said %q", c.name, got)
 		}
 	}
@@ -167,9 +167,9 @@ func TestFreeAddress(t *testing.T) {
 }
 
 func TestTally(t *testing.T) {
-	got := tally(map[string]any{"a/where filtered x/0": 1.0, "a/where filtered x/1": 2.0, "a/where rejected x/0": 0.0, "x read x/0": 7.0, "nonsense": 1.0})
-	if strings.Join(got, "\n") != "a/where  filtered 3\nx        read 7" {
-		t.Errorf("got %q", got)
+	got := tally(map[string]any{"a/where filtered x/0": 1.0, "a/where filtered x/1": 2.0, "a/where rejected x/0": 0.0, "x read x/0": 7.0, "x rejected x/0": 2.0, "nonsense": 1.0})
+	if strings.Join(got.lines, "\n") != "a/where  filtered 3\nx        read 7, rejected 2" || got.rejected != 2 {
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -272,6 +272,22 @@ func TestWatchFile(t *testing.T) {
 	}
 }
 
+// What on_error skip drops is shown with its place and all digits of its offset, a result with its window.
+func TestSkipped(t *testing.T) {
+	var said bytes.Buffer
+	s := newScreen(Options{Err: &said})
+	s.places = newPlaces("data")
+	s.places.topic("orders").note(0, 1_234_567, 9)
+	log := `{"level":"INFO","msg":"on_error has skipped a record","operator":"orders","place":"x.eo:3","reason":"v: missing","topic":"orders","partition":0,"offset":1234567}` + "\n" +
+		`{"level":"INFO","msg":"on_error has skipped a result","operator":"s/window","place":"x.eo:8","reason":"does not fit an int","window_start":"A","window_end":"B"}` + "\n"
+	(&process{}).read(strings.NewReader(log), "", "", s)
+	want := "skipped: orders (x.eo:3): record of topic orders, partition 0, offset 1234567 (" + filepath.Join("data", "orders.jsonl") + ":9): v: missing\n" +
+		"skipped: s/window (x.eo:8): result of window [A, B): does not fit an int\n"
+	if said.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &said, want)
+	}
+}
+
 // An entry of any size in the program's log keeps neither the program from going on nor what comes behind it from being read.
 func TestLongEntry(t *testing.T) {
 	var said bytes.Buffer
@@ -281,7 +297,7 @@ func TestLongEntry(t *testing.T) {
 	if want := fmt.Sprintf("line 1 of the program's log is not looked at: it has %d bytes\n", 3<<20+len(`{"level":"INFO","msg":""}`)); said.String() != want {
 		t.Errorf("said %q, want %q", &said, want)
 	}
-	if !slices.Equal(p.counts, []string{"orders  read 3"}) {
-		t.Errorf("counted %q", p.counts)
+	if !slices.Equal(p.counts.lines, []string{"orders  read 3"}) {
+		t.Errorf("counted %+v", p.counts)
 	}
 }

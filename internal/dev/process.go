@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -27,7 +28,7 @@ type process struct {
 	cmd    *exec.Cmd
 	ended  chan struct{} // closed when it has ended; then the rest is set
 	code   int
-	counts []string // what became of all records, a line for each operator; nil if it has not stopped well
+	counts counts // of all records; empty if it has not stopped well
 	called atomic.Pointer[string]
 	err    error // of the guard
 }
@@ -102,6 +103,9 @@ func (p *process) read(r io.Reader, page, running string, s *screen) {
 			s.say("%s", s.places.addTo(warning(entry)))
 			continue
 		}
+		if operator, ok := entry["operator"].(string); ok && strings.HasPrefix(fmt.Sprint(entry["msg"]), "on_error has skipped") {
+			s.say("%s", s.places.addTo(skipped(operator, entry)))
+		}
 		if address, ok := entry["http"].(string); ok {
 			shown = fmt.Sprintf("the program shows itself at %s", address+page)
 		}
@@ -155,10 +159,27 @@ func warning(entry map[string]any) string {
 		switch name {
 		case "time", "level", "msg", "error", "pipeline", "code":
 		default:
-			text += fmt.Sprintf(", %s %v", name, entry[name])
+			text += fmt.Sprintf(", %s %v", name, plainNumber(entry[name]))
 		}
 	}
 	return text
+}
+
+// plainNumber is a value with all its digits if it is a number: an offset is not 1e+06.
+func plainNumber(value any) any {
+	if number, ok := value.(float64); ok {
+		return strconv.FormatFloat(number, 'f', -1, 64)
+	}
+	return value
+}
+
+// skipped is what on_error skip has dropped: where, what and why, as dead letters have it. It is no record of a topic, and so no result.
+func skipped(operator string, entry map[string]any) string {
+	what := fmt.Sprintf("record of topic %v, partition %v, offset %v", entry["topic"], plainNumber(entry["partition"]), plainNumber(entry["offset"]))
+	if entry["topic"] == nil {
+		what = fmt.Sprintf("result of window [%v, %v)", entry["window_start"], entry["window_end"])
+	}
+	return fmt.Sprintf("skipped: %s (%v): %s: %v", operator, entry["place"], what, entry["reason"])
 }
 
 // lookAtIt is a command of runtime.Batch's.
@@ -181,11 +202,17 @@ func inDev(entry map[string]any, cause string) string {
 	return cause
 }
 
-// tally sums up counts such as "user_totals/window late orders/0" over partitions, a line for each operator.
-func tally(counts map[string]any) []string {
+// counts say what became of all records.
+type counts struct {
+	lines    []string // one for each operator
+	rejected int      // records and results that on_error has had
+}
+
+// tally sums up counts such as "user_totals/window late orders/0" over partitions.
+func tally(of map[string]any) (all counts) {
 	sums := map[string]map[string]int64{}
 	width := 0
-	for name, n := range counts {
+	for name, n := range of {
 		words := strings.Fields(name)
 		number, ok := n.(float64)
 		if len(words) < 2 || !ok {
@@ -195,9 +222,11 @@ func tally(counts map[string]any) []string {
 			sums[words[0]] = map[string]int64{}
 		}
 		sums[words[0]][words[1]] += int64(number)
+		if words[1] == "rejected" {
+			all.rejected += int(number)
+		}
 		width = max(width, len(words[0]))
 	}
-	var lines []string
 	for _, operator := range slices.Sorted(maps.Keys(sums)) {
 		var parts []string
 		for _, name := range slices.Sorted(maps.Keys(sums[operator])) {
@@ -206,8 +235,8 @@ func tally(counts map[string]any) []string {
 			}
 		}
 		if parts != nil {
-			lines = append(lines, fmt.Sprintf("%-*s  %s", width, operator, strings.Join(parts, ", ")))
+			all.lines = append(all.lines, fmt.Sprintf("%-*s  %s", width, operator, strings.Join(parts, ", ")))
 		}
 	}
-	return lines
+	return all
 }

@@ -159,16 +159,23 @@ func printable(text []byte) string {
 }
 
 // summary says how many records came into each topic, and what the program has counted.
-func (s *screen) summary(list topics, counts []string) {
+func (s *screen) summary(list topics, counts counts) {
+	dropped := counts.rejected // but for those that are dead letters
 	for _, t := range list {
+		if t.role == refused {
+			dropped -= s.shown(t.name)
+		}
 		if t.role != input {
 			s.say("%s in %s", many(s.shown(t.name), roleNames[t.role]), t.name)
 		}
 	}
-	if len(counts) > 0 {
+	if dropped > 0 {
+		s.say("on_error has skipped %s; the first of each operator are named above", many(dropped, "record"))
+	}
+	if len(counts.lines) > 0 {
 		s.say("what became of all records, by operator:")
 	}
-	for _, line := range counts {
+	for _, line := range counts.lines {
 		s.say("  %s", line)
 	}
 }

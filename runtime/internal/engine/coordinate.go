@@ -156,8 +156,10 @@ func (c *coordinator) note(e checkpoint.Event) {
 		c.progress = true
 		c.proofs.Add(c.last.Committable)
 		c.newest.Store(c.last)
-		c.board.confirmed(c.last, c.took, c.keys(), c.refusals())
+		refusals := c.refusals()
+		c.board.confirmed(c.last, c.took, c.keys(), refusals)
 		c.teller.confirmed(c.last.Counts)
+		c.teller.skipped(refusals)
 		c.tellLag(c.last)
 		c.log.Debug("checkpoint is complete", "checkpoint", e.Number, "took", c.took.Total().String())
 	}
@@ -174,7 +176,7 @@ func (c *coordinator) keys() []int64 {
 	return sums
 }
 
-// refusals are those that came with that barrier, at most one of each operator of each task.
+// refusals are those that came with that barrier: of each operator of each task the last one, and the first that were skipped.
 func (c *coordinator) refusals() (all []Refusal) {
 	for _, a := range c.acked {
 		all = append(all, a.refusals...)

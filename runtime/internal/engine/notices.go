@@ -116,10 +116,11 @@ type teller struct {
 	said    []checkpoint.Count // in the last periodic line
 	ahead   map[string]int64   // by source: said in the last warning
 	limited map[string]*limiter
+	skips   map[string]int // by operator: what was said of records that were skipped
 }
 
 func newTeller(log *slog.Logger, spec *Spec, counts []checkpoint.Count) *teller {
-	t := &teller{log: log, spec: spec, said: counts, ahead: map[string]int64{}, limited: map[string]*limiter{}}
+	t := &teller{log: log, spec: spec, said: counts, ahead: map[string]int64{}, limited: map[string]*limiter{}, skips: map[string]int{}}
 	for _, s := range spec.Sources {
 		t.ahead[s.Name], t.limited[s.Name] = total(counts, s.Name, countAhead), &limiter{}
 	}
@@ -134,6 +135,22 @@ func (t *teller) confirmed(counts []checkpoint.Count) {
 			t.log.Warn("records are so far ahead of their own Kafka timestamp that they do not move the watermark; if that goes on, clocks are wrong and windows close late",
 				"source", s.Name, "place", s.Place, "topic", s.Topic, "records", more, "in_all", n)
 			t.ahead[s.Name] = n
+		}
+	}
+}
+
+// skipped says which were the first that each operator has skipped, and why: nothing else does, and who wrote on_error skip may have meant others.
+func (t *teller) skipped(refusals []Refusal) {
+	for _, r := range refusals {
+		if !r.Skipped || t.skips[r.Operator] == FirstSkipped {
+			continue
+		}
+		t.skips[r.Operator]++
+		what := []any{"operator", r.Operator, "place", r.Place, "reason", r.Reason}
+		if r.Topic != "" {
+			t.log.Info("on_error has skipped a record", append(what, "topic", r.Topic, "partition", r.Partition, "offset", r.Offset)...)
+		} else {
+			t.log.Info("on_error has skipped a result", append(what, "window_start", eventTime(r.WindowStart), "window_end", eventTime(r.WindowEnd))...)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
+	"github.com/eoc-lang/eoc/runtime/internal/record"
 )
 
 // logbook keeps what is logged.
@@ -187,6 +188,49 @@ func TestCountsAreSaid(t *testing.T) {
 		}
 		run(1)
 		run(2) // the counts go on from the checkpoint
+	})
+}
+
+// skippingWorker skips a record and, beside it, a result. It marks them as the first ones for longer than a worker does.
+type skippingWorker struct {
+	Worker
+	n *int64
+}
+
+func (w skippingWorker) Process(p *Partition, records []record.Record) error {
+	*w.n++
+	return w.Worker.Process(p, records)
+}
+
+func (w skippingWorker) Refused(to []Refusal) []Refusal {
+	if *w.n == 0 {
+		return to
+	}
+	*w.n = 0
+	r := Refusal{Operator: "in", Place: "p.eo:3", Reason: "v: missing", Topic: "in", Partition: 1, Offset: 7, At: time.Now()}
+	skipped := r
+	skipped.Skipped = true
+	return append(to, r, skipped, Refusal{Operator: "w", Place: "p.eo:8", Reason: "does not fit an int", WindowEnd: 60 * second, At: time.Now(), Skipped: true})
+}
+
+// TestSkippedIsSaid: on_error skip leaves nothing behind but a count, so the log has the first records and results with their reasons, and no more.
+func TestSkippedIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newFakeCluster(2)
+		e := newFakeEngine(c, newFakeStore(), 1, checkpoint.Until{})
+		e.Spec.New = func(out Outlet, targets int) Worker { return skippingWorker{newFakeWorker(out, targets), new(int64)} }
+		log := listen(e)
+		run := start(t, e)
+		for i := range int64(10) {
+			c.append("in", 0, "k", i*second)
+			time.Sleep(10 * time.Second)
+		}
+		log.said(t, FirstSkipped, "on_error has skipped a record", "level=INFO", "operator=in", "place=p.eo:3", `reason="v: missing"`, "topic=in", "partition=1", "offset=7")
+		log.said(t, FirstSkipped, "on_error has skipped a result", "operator=w", `reason="does not fit an int"`, "window_start=1970-01-01T00:00:00Z", "window_end=1970-01-01T00:01:00Z")
+		if s := e.Status(); len(s.Refusals) != 1 || s.Refusals[0].Skipped {
+			t.Errorf("the status has %+v", s.Refusals)
+		}
+		run.end(t)
 	})
 }
 

@@ -35,7 +35,8 @@ type Worker interface {
 	Restore(d checkpoint.Delta) error
 	// Counts appends what was counted since the worker was made.
 	Counts(to []checkpoint.Count) []checkpoint.Count
-	// Refused appends what each operator has refused last since the last call, if there was anything. It is asked at a barrier.
+	// Refused appends what each operator has refused last since the last call, if there was anything, and of those that on_error skip has dropped
+	// the first FirstSkipped once more, marked as Skipped. It is asked at a barrier.
 	Refused(to []Refusal) []Refusal
 	// Held yields the windows that are open, with their operator, start, number of keys, and the memory of these in bytes.
 	Held(yield func(op int, start int64, keys int, bytes int64))

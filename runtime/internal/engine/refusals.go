@@ -19,6 +19,8 @@ type Refusal struct {
 
 	WindowStart, WindowEnd int64 // of a result, in microseconds of event time
 
+	Skipped bool // it is one of the first that on_error skip has dropped since the start: see Worker.Refused
+
 	At time.Time
 	N  int64 // what the operator has refused up to the newest checkpoint, over all starts; Status fills it in
 }
@@ -26,12 +28,15 @@ type Refusal struct {
 // KeptRefusals is how many operators Status shows with what they have refused last.
 const KeptRefusals = 20
 
+// FirstSkipped is how many of those that on_error skip drops the log has, of each operator in each start: on_error skip wants few words.
+const FirstSkipped = 3
+
 // countRejected is the name of the count of what was refused.
 const countRejected = "rejected"
 
 // lastRefusals are those of each operator before and since the last checkpoint, the newest first.
 func lastRefusals(before, since []Refusal) []Refusal {
-	all := slices.Concat(since, before)
+	all := slices.DeleteFunc(slices.Concat(since, before), func(r Refusal) bool { return r.Skipped })
 	slices.SortStableFunc(all, func(a, b Refusal) int { return b.At.Compare(a.At) })
 	seen := map[string]bool{}
 	all = slices.DeleteFunc(all, func(r Refusal) bool {
