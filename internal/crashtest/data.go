@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -43,6 +44,8 @@ type sample struct {
 	files   []string
 	missing []string        // files that are not there
 	feeds   []feed          // by topic
+	keyed   map[string]bool // topics with a record that has a key
+	timed   map[string]bool // and those with one that has a time
 	input   reference.Input // the same for the reference
 }
 
@@ -56,14 +59,14 @@ type feed struct {
 
 // readSample reads the data of all inputs. A record without a time gets now.
 func readSample(ctx context.Context, o Options, topics []dev.Topic, now time.Time) (*sample, error) {
-	s := &sample{input: reference.Input{}}
+	s := &sample{input: reference.Input{}, keyed: map[string]bool{}, timed: map[string]bool{}}
 	lines := map[string][]devkafka.Record{}
 	most := 0
 	for _, t := range topics {
 		if !t.Input {
 			continue
 		}
-		records, err := s.readFile(ctx, dev.DataFile(o.Data, t.Name), t.Rule, now)
+		records, err := s.readFile(ctx, o.Data, t, now)
 		if err != nil {
 			return nil, err
 		}
@@ -73,6 +76,9 @@ func readSample(ctx context.Context, o Options, topics []dev.Topic, now time.Tim
 	}
 	if s.records == 0 {
 		return nil, s.nothing(o)
+	}
+	if err := s.fields(o, lines); err != nil {
+		return nil, err
 	}
 	s.rounds = max(1, (pieces*int(o.Partitions)+most-1)/most)
 	if s.bytes > mostData/s.rounds {
@@ -124,9 +130,35 @@ func (s *sample) nothing(o Options) error {
 	return fmt.Errorf("there is no sample data: %s; --data names another folder", where)
 }
 
-func (s *sample) readFile(ctx context.Context, path string, rule devkafka.Rule, now time.Time) ([]devkafka.Record, error) {
+// fields refuses a --key or --time whose field no record has: the runs would be others than were asked for. One for all topics need not be in each.
+func (s *sample) fields(o Options, lines map[string][]devkafka.Record) error {
+	for _, flag := range []struct {
+		fields map[string]string
+		found  map[string]bool
+		text   func(topics, field string) string
+	}{{o.Key, s.keyed, dev.NoKey}, {o.Time, s.timed, dev.NoTime}} {
+		for _, named := range slices.Sorted(maps.Keys(flag.fields)) {
+			var topics []string
+			found := false
+			for _, topic := range slices.Sorted(maps.Keys(lines)) {
+				own := flag.fields[topic] != ""
+				if len(lines[topic]) > 0 && (topic == named || named == "" && !own) {
+					topics = append(topics, topic)
+					found = found || flag.found[topic]
+				}
+			}
+			if topics != nil && !found {
+				return errors.New(flag.text(strings.Join(topics, ", "), flag.fields[named]))
+			}
+		}
+	}
+	return nil
+}
+
+func (s *sample) readFile(ctx context.Context, dir string, topic dev.Topic, now time.Time) ([]devkafka.Record, error) {
 	var records []devkafka.Record
-	for r, err := range rule.File(ctx, path) {
+	path := dev.DataFile(dir, topic.Name)
+	for r, err := range topic.Rule.File(ctx, path) {
 		if errors.Is(err, fs.ErrNotExist) {
 			s.missing = append(s.missing, path)
 			return nil, nil
@@ -134,8 +166,13 @@ func (s *sample) readFile(ctx context.Context, path string, rule devkafka.Rule, 
 		if err != nil {
 			return nil, err
 		}
+		if r.Key != nil {
+			s.keyed[topic.Name] = true
+		}
 		if r.Time.IsZero() {
 			r.Time = now
+		} else {
+			s.timed[topic.Name] = true
 		}
 		r.Time = r.Time.Truncate(time.Millisecond) // as a broker keeps it
 		if s.bytes += len(r.Key) + len(r.Value); s.bytes > mostData {

@@ -1,6 +1,7 @@
 package crashtest
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -75,6 +76,38 @@ func TestTooMuchData(t *testing.T) {
 		_, err := readSample(t.Context(), writeClicks(t, c.records, c.size, c.partitions), topics, time.Now())
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%d records of %d bytes, %d partitions: %v, want %q", c.records, c.size, c.partitions, err, c.want)
+		}
+	}
+}
+
+// A field for keys or times that no record has is refused, as those who gave it want other runs. One for all topics may be in some of them.
+func TestMissingFields(t *testing.T) {
+	dir := t.TempDir()
+	for topic, line := range map[string]string{"clicks": `{"id":"x"}`, "views": `{"page":"p","at":1700000000000}`, "empty": ""} {
+		if err := os.WriteFile(filepath.Join(dir, topic+".jsonl"), []byte(line+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		key, time map[string]string
+		want      string
+	}{
+		{map[string]string{"": "nope"}, nil, "no record of topic clicks, views has a key: its field nope, which --key names, is missing or null in all of them"},
+		{map[string]string{"clicks": "page"}, nil, "no record of topic clicks has a key: its field page, which --key names, is missing or null in all of them"},
+		{map[string]string{"clicks": "id", "": "id"}, nil, "no record of topic views has a key: its field id, which --key names, is missing or null in all of them"},
+		{map[string]string{"": "id"}, map[string]string{"": "page"}, "all records of topic clicks, views have the time of now: their field page, which --time names, has no time in it"},
+		{map[string]string{"": "id"}, map[string]string{"views": "at"}, ""},
+		{map[string]string{"": "id", "views": "page", "empty": "nope"}, nil, ""},
+	} {
+		o := Options{Graph: &planner.Graph{}, Data: dir, Partitions: 1, Key: c.key, Time: c.time}
+		var topics []dev.Topic
+		for _, name := range []string{"views", "clicks", "empty", "missing"} {
+			rule := devkafka.Rule{Key: cmp.Or(c.key[name], c.key[""]), Time: cmp.Or(c.time[name], c.time[""])}
+			topics = append(topics, dev.Topic{Name: name, Input: true, Rule: rule})
+		}
+		_, err := readSample(t.Context(), o, topics, time.Now())
+		if got := fmt.Sprint(err); err == nil && c.want != "" || err != nil && got != c.want {
+			t.Errorf("%v, %v: %s, want %q", c.key, c.time, got, c.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package dev
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"os"
@@ -97,12 +98,22 @@ func (l *life) feedTopic(ctx context.Context, t topic, others string) error {
 	}
 	l.screen.say("fed %s to topic %s from %s", many(n, "record"), t.name, path)
 	if field := named(l.Key, t.name); n > 0 && field != "" && some.Key == nil {
-		l.screen.say("no record of topic %s has a key: its field %s, which --key names, is missing or null in all of them", t.name, field)
+		l.screen.say("%s", NoKey(t.name, field))
 	}
 	if field := named(l.Time, t.name); n > 0 && field != "" && some.Time.IsZero() {
-		l.screen.say("all records of topic %s have the time of now: their field %s, which --time names, has no time in it", t.name, field)
+		l.screen.say("%s", NoTime(t.name, field))
 	}
 	return nil
+}
+
+// NoKey says that no record of the topics has the field that --key names.
+func NoKey(topics, field string) string {
+	return fmt.Sprintf("no record of topic %s has a key: its field %s, which --key names, is missing or null in all of them", topics, field)
+}
+
+// NoTime says that no record of the topics has a time in the field that --time names.
+func NoTime(topics, field string) string {
+	return fmt.Sprintf("all records of topic %s have the time of now: their field %s, which --time names, has no time in it", topics, field)
 }
 
 // noting notes in some the key and the time of records that have one.
