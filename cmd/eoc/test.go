@@ -70,7 +70,7 @@ with its logs and state.`,
 	f.IntSliceVar(&flags.parallelism, "parallelism", []int{1, 3}, "`NUMBERS` of tasks that work side by side")
 	f.IntVar(&flags.moments, "random", 5, "`NUMBER` of runs with kills at random moments, for each version and parallelism")
 	f.Uint64Var(&flags.seed, "seed", 0, "`NUMBER` that everything random comes from (default another one each time)")
-	f.StringVar(&flags.at, "at", "", "do one run: die at `POINT:PASS`, after kill:DURATION, or abort, with commas between; none: no crash")
+	f.StringVar(&flags.at, "at", "", "die only so, once for each version and parallelism: at `POINT[:PASS]`, after kill:DURATION, or abort, with commas between; none: no crash")
 	f.BoolVar(&flags.json, "json", false, "print the report as JSON")
 	return cmd
 }
