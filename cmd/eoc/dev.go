@@ -45,8 +45,8 @@ Enter alone starts over, too. Ctrl-C ends; nothing is left behind.`,
 		Example: `  eoc dev
   eoc dev orders.eo --rate 10/s --ui
   eoc dev orders.eo --until-end > results.txt`,
-		Annotations: exits("0  ended, or all is read with --until-end", "1  the .eo file has errors at the beginning; later they are shown, and it goes on", saysUsage, saysBug,
-			"else with --until-end, that of the program: its --help lists them, and 1, 2 and 3 are among them"),
+		Annotations: exits("0  ended, or all is read with --until-end", "1  the .eo file has errors at the beginning; with --until-end, also: a record at fault has stopped the program",
+			saysUsage, saysBug, "4 and more  with --until-end, that of the program: its --help lists them"),
 		Args:              devArguments,
 		ValidArgsFunction: completeFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -198,9 +198,21 @@ func develop(ctx context.Context, o dev.Options, io streams) error {
 	case errors.Is(err, dev.ErrFaulty):
 		return errFaulty
 	case errors.As(err, &exit):
-		return programError(exit.Code)
+		return programError(devCode(exit.Code))
 	}
 	return err
+}
+
+// devCode is the exit code for that of the program, such that each means what it means of eoc: a bug is 3, and 1 is what eoc test says of data
+// that stops a pipeline. A wrong flag is 2 for both.
+func devCode(program int) int {
+	switch program {
+	case 1:
+		return exitBug
+	case 3:
+		return exitFaulty
+	}
+	return program
 }
 
 func newGuard(io streams) *cobra.Command {

@@ -47,6 +47,15 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// Codes 1 to 3 mean the same of eoc and of the program that it has run to the end of the data.
+func TestDevCode(t *testing.T) {
+	for program, want := range map[int]int{1: exitBug, 2: exitUsage, 3: exitFaulty, 4: 4, 13: 13} { // those of docs/operations.md
+		if got := devCode(program); got != want {
+			t.Errorf("of %d: %d, want %d", program, got, want)
+		}
+	}
+}
+
 // panics is a standard input that is a bug.
 type panics struct{}
 

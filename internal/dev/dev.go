@@ -76,7 +76,7 @@ type dev struct {
 	lines   <-chan line
 }
 
-// Run runs the pipeline until ctx ends, which is no error. With UntilEnd it returns when all data is worked off.
+// Run runs the pipeline until ctx ends, which is no error. With UntilEnd it returns when all data is worked off, and the end of ctx before is one.
 func Run(ctx context.Context, o Options) (failure error) {
 	d := &dev{Options: o, screen: newScreen(o)}
 	if !o.UntilEnd {
@@ -103,6 +103,9 @@ func Run(ctx context.Context, o Options) (failure error) {
 		again, err := d.live(ctx)
 		switch {
 		case ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err())):
+			if o.UntilEnd {
+				return ctx.Err() // whoever takes 0 for all results has none
+			}
 			return nil
 		case err != nil || !again:
 			return err
@@ -111,13 +114,22 @@ func Run(ctx context.Context, o Options) (failure error) {
 	}
 }
 
+// cutShort says whether what was to be read to its end will not be: then there are no results that could be taken for all.
+func (d *dev) cutShort(ctx context.Context) bool {
+	if !d.UntilEnd || ctx.Err() == nil {
+		return false
+	}
+	d.screen.say("interrupted before all was read: there are no results")
+	return true
+}
+
 // live is one life, from empty topics to the end, or to the wish for another one.
 func (d *dev) live(ctx context.Context) (again bool, err error) {
 	if err := os.RemoveAll(filepath.Join(d.dir, "state")); err != nil {
 		return false, err
 	}
 	l, err := d.begin(ctx)
-	defer func() { err = errors.Join(err, l.end(!again)) }()
+	defer func() { err = errors.Join(err, l.end(!again && !d.cutShort(ctx))) }()
 	if err != nil {
 		return false, err
 	}

@@ -323,3 +323,40 @@ func TestLongRecordUntilEnd(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// stopper is where is written what is said; a text in it stops the run.
+type stopper struct {
+	*transcript
+	at    string
+	ready chan struct{} // closed when stop is there
+	stop  func()
+}
+
+func (s *stopper) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), s.at) {
+		<-s.ready
+		s.stop()
+	}
+	return s.transcript.Write(p)
+}
+
+// A run that is to read all, and is interrupted before, shows no results that could be taken for all, and does not end well.
+func TestInterruptedUntilEnd(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "orders.jsonl"), []byte(`{"user":"ken","cents":7,"at":1700000000000}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said := &stopper{at: "runs with an embedded broker", ready: make(chan struct{})}
+	r := run(t, shop, func(o *Options) {
+		said.transcript = o.Err.(*transcript)
+		o.Data, o.UntilEnd, o.Err = dir, true, said
+	})
+	said.stop = r.cancel
+	close(said.ready)
+	if err := r.end(t); !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+	if r.out.String() != "" || !strings.HasSuffix(r.err.String(), "interrupted before all was read: there are no results\n") {
+		t.Errorf("shown are %q, said is\n%s", r.out, r.err)
+	}
+}
