@@ -18,13 +18,14 @@ import (
 
 // devFlags are the flags of `eoc dev` that are not dev's options as they are.
 type devFlags struct {
+	command    string // to which they are given
 	data, rate string
 	key, time  []string
 	partitions int32
 }
 
 func newDev(io streams) *cobra.Command {
-	var flags devFlags
+	flags := devFlags{command: "eoc dev"}
 	var o dev.Options
 	cmd := &cobra.Command{
 		Use:   "dev [FILE] [-- ARGUMENT...]",
@@ -99,7 +100,7 @@ func devOwns(arguments []string) error {
 func (f devFlags) set(o *dev.Options, args []string, io streams) (err error) {
 	if len(args) == 1 {
 		o.File = args[0]
-	} else if o.File, err = onlyFile(); err != nil {
+	} else if o.File, err = onlyFile(f.command); err != nil {
 		return err
 	}
 	if o.File == "-" {
@@ -117,7 +118,7 @@ func (f devFlags) set(o *dev.Options, args []string, io streams) (err error) {
 		return errors.New("--until-end reads what is fed before the program starts; leave --rate out")
 	}
 	if o.Partitions = f.partitions; o.Partitions < 1 || o.Partitions > mostPartitions {
-		return fmt.Errorf("--partitions is %d; expected 1 to %d", o.Partitions, mostPartitions)
+		return unexpected("partitions", strconv.Itoa(int(o.Partitions)))
 	}
 	o.Key, o.Time = byTopic(f.key), byTopic(f.time)
 	o.In, o.Terminal = io.in, terminal.Is(io.in)
@@ -128,8 +129,8 @@ func (f devFlags) set(o *dev.Options, args []string, io streams) (err error) {
 // mostPartitions is far beyond what trying things needs.
 const mostPartitions = 128
 
-// onlyFile is the .eo file of this folder.
-func onlyFile() (string, error) {
+// onlyFile is the .eo file of this folder, for a command that may be given one.
+func onlyFile(command string) (string, error) {
 	list, err := filepath.Glob("*.eo")
 	switch {
 	case err != nil:
@@ -137,7 +138,11 @@ func onlyFile() (string, error) {
 	case len(list) == 0:
 		return "", errors.New("there is no .eo file here; `eoc init` writes a first one")
 	case len(list) > 1:
-		return "", fmt.Errorf("there are several .eo files here; name one of them: %s", strings.Join(list, ", "))
+		text := "there are several .eo files here; name one of them:"
+		for _, file := range list {
+			text += "\n  " + command + " " + quote(file)
+		}
+		return "", errors.New(text)
 	}
 	return list[0], nil
 }

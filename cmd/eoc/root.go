@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -42,10 +43,16 @@ func newRoot(io streams) *cobra.Command {
 	return root
 }
 
-// expected says what a flag of a type takes; what the other types expect, their own errors say.
+// expected says what a flag takes whose numbers have bounds, and what one of another type takes; what the other types expect, their own errors say.
 var expected = map[string]string{
-	"int": "a whole number", "int32": "a whole number of at most 2147483647", "uint64": "a whole number from 0 on",
-	"intSlice": "whole numbers with commas between", "bool": "true or false", "duration": "a duration, such as 500ms",
+	"partitions": fmt.Sprintf("a whole number from 1 to %d", mostPartitions), "random": "a whole number from 0 on", "transactions": "1, 2, or both with a comma between",
+	"parallelism": fmt.Sprintf("different whole numbers from 1 to %d, with commas between", mostPartitions), "seed": "a whole number from 0 to 18446744073709551615",
+	"bool": "true or false", "duration": "a duration, such as 500ms",
+}
+
+// unexpected says that a flag has a value that is no number, or one out of its bounds.
+func unexpected(flag, value string) error {
+	return fmt.Errorf("--%s is %s; expected %s", flag, value, expected[flag])
 }
 
 // plainFlagError says in our words that a flag has a value that it does not take.
@@ -55,7 +62,7 @@ func plainFlagError(err error) error {
 		return err
 	}
 	flag := invalid.GetFlag()
-	if want := expected[flag.Value.Type()]; want != "" {
+	if want := cmp.Or(expected[flag.Name], expected[flag.Value.Type()]); want != "" {
 		return fmt.Errorf("--%s is %q; expected %s", flag.Name, invalid.GetValue(), want)
 	}
 	return fmt.Errorf("--%s is %q: %w", flag.Name, invalid.GetValue(), invalid.Unwrap())

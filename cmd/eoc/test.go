@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -85,16 +86,16 @@ func (f testFlags) options(args []string, io streams) (o crashtest.Options, err 
 		return o, errors.New("eoc test --crash needs a Unix: programs cannot kill themselves with a signal here")
 	}
 	var d dev.Options
-	if err := (devFlags{data: f.data, key: f.key, time: f.time, partitions: f.partitions}).set(&d, args, io); err != nil {
+	if err := (devFlags{command: "eoc test --crash", data: f.data, key: f.key, time: f.time, partitions: f.partitions}).set(&d, args, io); err != nil {
 		return o, err
 	}
 	if f.moments < 0 {
-		return o, fmt.Errorf("--random is %d; expected 0 or more", f.moments)
+		return o, unexpected("random", strconv.Itoa(f.moments))
 	}
-	if err := among("--transactions", f.transactions, 1, 2); err != nil {
+	if err := among("transactions", f.transactions, 1, 2); err != nil {
 		return o, err
 	}
-	if err := among("--parallelism", f.parallelism, 1, mostPartitions); err != nil {
+	if err := among("parallelism", f.parallelism, 1, mostPartitions); err != nil {
 		return o, err
 	}
 	o = crashtest.Options{
@@ -114,11 +115,8 @@ func (f testFlags) options(args []string, io streams) (o crashtest.Options, err 
 func among(flag string, list []int, least, most int) error {
 	for i, n := range list {
 		if n < least || n > most || slices.Contains(list[:i], n) {
-			return fmt.Errorf("%s is %s; expected different numbers of %d to %d, with commas between", flag, strings.Trim(fmt.Sprint(list), "[]"), least, most)
+			return unexpected(flag, strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]"))
 		}
-	}
-	if len(list) == 0 {
-		return fmt.Errorf("%s is empty; expected numbers of %d to %d", flag, least, most)
 	}
 	return nil
 }
