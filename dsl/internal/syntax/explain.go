@@ -80,6 +80,9 @@ func (f *File) explainPlace(where place, m *misfit) diag.Diagnostic {
 	case m.want == "an expression" && t.Value == "}" && i > 3 && part[i-3].Value == ",":
 		return f.fault(part[i-3], "option-comma", "the keys go on after this comma").
 			WithLabel("leave it out: options need none between them")
+	case m.want == "`}`" && t.Value == "," && !inStream && part[0].Value != "type":
+		return f.fault(t, "option-comma", "no comma stands between options").
+			WithLabel("leave it out").WithHelp("options stand on lines of their own, or side by side: `time at  watermark 5s`")
 	case m.want != "" && m.want != "`}`" && first:
 		return f.fault(before, "incomplete", "%s is missing after this", m.want).WithRelated(f.mark(t), "%s", comesNext(t))
 	}

@@ -46,7 +46,7 @@ func (r *Record) Parse(lex *lexer.PeekingLexer) error {
 }
 
 // Parse reads an option by hand for the sake of one comma: behind `key a` it goes on
-// with the keys, everywhere else in a block it means nothing.
+// with the keys, so that between options there can be none.
 func (o *Option) Parse(lex *lexer.PeekingLexer) error {
 	if t := lex.Peek(); t.Type != kindID {
 		return participle.NextMatch
@@ -59,7 +59,7 @@ func (o *Option) Parse(lex *lexer.PeekingLexer) error {
 	if l, ok := o.Values[0].(*Literal); ok && l.Kind == "number" && p.unitFollows() {
 		p.fail(wantUnit)
 	}
-	for p.take(",") && o.Word.Text == "key" {
+	for o.Word.Text == "key" && p.take(",") {
 		o.Values = append(o.Values, p.binary(1))
 		o.Node = p.since(start)
 	}
