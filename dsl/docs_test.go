@@ -3,6 +3,7 @@ package dsl_test
 import (
 	"bytes"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -59,12 +60,10 @@ func checkSnippet(t *testing.T, b pages.Block) {
 		src += docStream
 	case b.Info == "not-yet", b.Info == "":
 	case strings.HasSuffix(b.File(), ".eo"):
-		if tidy, _ := dsl.Format(b.File(), []byte(src)); string(tidy) != src {
-			t.Errorf("%s: not as eoc fmt writes it:\n%s", b.Place(), tidy)
-		}
 	default:
 		t.Errorf("%s: a snippet is marked %q", b.Place(), b.Info)
 	}
+	checkFormatted(t, b)
 	_, diags := dsl.Check("page.eo", []byte(src))
 	if b.Info == "not-yet" {
 		if len(diags) == 0 {
@@ -81,6 +80,32 @@ func checkSnippet(t *testing.T, b pages.Block) {
 		var out bytes.Buffer
 		diag.Render(&out, diags, []byte(src), false)
 		t.Errorf("%s: %s\nin:\n%s", b.Place(), out.String(), src)
+	}
+}
+
+// clauseHead is what stands in front of what a clause says: how wide it is depends on the other clauses of a stream.
+var clauseHead = regexp.MustCompile(`(?m)^ *(?:(?:where|let|select|window|aggregate) +)?`)
+
+// checkFormatted compares a snippet with what eoc fmt makes of it; one of clauses is the inside of a stream.
+func checkFormatted(t *testing.T, b pages.Block) {
+	t.Helper()
+	src, want := b.Text, b.Text
+	if b.Info == "clauses" {
+		src = "stream s {\n  from orders\n" + src + "}\n"
+		want = clauseHead.ReplaceAllString(want, "")
+	}
+	formatted, diags := dsl.Format(b.File(), []byte(src))
+	if len(diags) > 0 {
+		t.Errorf("%s: cannot be formatted: %v", b.Place(), diags)
+		return
+	}
+	tidy := string(formatted)
+	if b.Info == "clauses" {
+		lines := strings.SplitAfter(tidy, "\n")
+		tidy = clauseHead.ReplaceAllString(strings.Join(lines[2:len(lines)-2], ""), "")
+	}
+	if tidy != want {
+		t.Errorf("%s: not as eoc fmt writes it:\n%s", b.Place(), formatted)
 	}
 }
 
