@@ -76,11 +76,10 @@ Enter alone starts over, too. Ctrl-C ends; nothing is left behind.`,
 }
 
 func devArguments(cmd *cobra.Command, args []string) error {
-	n := len(args)
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-		n = dash
+		args = args[:dash]
 	}
-	return wantFiles(cmd, n <= 1, "one FILE at most")
+	return wantFiles(cmd, args, len(args) <= 1, "one FILE at most")
 }
 
 // devOwns refuses arguments of the program that would take it away from the broker and the state that are gone at the end.
@@ -89,6 +88,8 @@ func devOwns(arguments []string) error {
 		switch name, _, _ := strings.Cut(a, "="); name {
 		case "--brokers", "--state", "--tls", "--sasl-mechanism":
 			return fmt.Errorf("%s behind --: eoc dev has a broker and a state of its own; `eoc run` takes others", name)
+		case "--help", "-h", "--version":
+			return fmt.Errorf("%s behind --: `eoc run FILE %s` shows that of the program", name, name)
 		case "--fresh":
 			return fmt.Errorf("%s behind --: eoc dev begins with nothing; its own --fresh does so after each edit, too", name)
 		}

@@ -33,7 +33,7 @@ all the same, and standard error says which command mends it.`,
   eoc generate -o internal/pipelines pipelines`,
 		Annotations: exits(saysDone, "1  a .eo file has errors, which are shown: no package was written", saysUsage, saysBug),
 		Args: func(cmd *cobra.Command, args []string) error {
-			return wantFiles(cmd, len(args) == 1, "one FILE or DIR")
+			return wantFiles(cmd, args, len(args) == 1, "one FILE or DIR")
 		},
 		ValidArgsFunction: completeFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,6 +52,9 @@ func writePackages(ctx context.Context, path, output string, io streams) error {
 	sources, err := sourcesIn(path)
 	if err != nil {
 		return err
+	}
+	if info, err := os.Stat(output); output != "" && err == nil && !info.IsDir() {
+		return fmt.Errorf("--output is %s, which is no folder", output)
 	}
 	var packages []generate.Package
 	faulty := false
@@ -105,7 +108,7 @@ func sourcesIn(path string) ([]string, error) {
 		}
 	}
 	if list == nil {
-		if _, err := os.Stat(path + ".eo"); err == nil {
+		if exists(path + ".eo") {
 			return nil, fmt.Errorf("there is no .eo file in folder %s; did you mean %s.eo?", path, path)
 		}
 		return nil, fmt.Errorf("there is no .eo file in folder %s", path)

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 const rootHelp = `eoc compiles a .eo file, which says how Kafka topics are derived from Kafka topics, into one
@@ -29,9 +28,7 @@ func newRoot(io streams) *cobra.Command {
 	root.SetIn(io.in)
 	root.SetOut(io.out)
 	root.SetErr(io.err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w; `%s --help` lists the flags", plainFlagError(err), cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(printUsage)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpCommand(newHelp(root))
@@ -40,43 +37,45 @@ func newRoot(io streams) *cobra.Command {
 	root.AddCommand(
 		newInit(io), newDev(io), newTest(io), newRun(io), newBuild(io), newGenerate(io), newCheck(io), newFmt(io), newPlan(io), newExplain(io), newVersion(io), newBroker(io), newGuard(io),
 	)
+	completion(root)
 	return root
 }
 
-// expected says what a flag takes whose numbers have bounds, and what one of another type takes; what the other types expect, their own errors say.
-var expected = map[string]string{
-	"partitions": fmt.Sprintf("a whole number from 1 to %d", mostPartitions), "random": "a whole number from 0 on", "transactions": "1, 2, or both with a comma between",
-	"parallelism": fmt.Sprintf("different whole numbers from 1 to %d, with commas between", mostPartitions), "seed": "a whole number from 0 to 18446744073709551615",
-	"bool": "true or false", "duration": "a duration, such as 500ms",
-}
-
-// unexpected says that a flag has a value that is no number, or one out of its bounds.
-func unexpected(flag, value string) error {
-	return fmt.Errorf("--%s is %s; expected %s", flag, value, expected[flag])
-}
-
-// plainFlagError says in our words that a flag has a value that it does not take.
-func plainFlagError(err error) error {
-	var invalid *pflag.InvalidValueError
-	if !errors.As(err, &invalid) {
-		return err
+// completion adds cobra's command for shells, which takes every word for a shell.
+func completion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	cmd, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		return // cobra has none; a test asks for it
 	}
-	flag := invalid.GetFlag()
-	if want := cmp.Or(expected[flag.Name], expected[flag.Value.Type()]); want != "" {
-		return fmt.Errorf("--%s is %q; expected %s", flag.Name, invalid.GetValue(), want)
+	cmd.Short = "Write a script with which a shell completes the words of eoc"
+	cmd.Long = "Write a script with which a shell completes commands, flags and files of eoc. The help of each shell says where to put it."
+	cmd.Example = "  eoc completion zsh --help\n  source <(eoc completion bash)"
+	cmd.Annotations = exits(saysDone, "2  there is no such shell")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return fmt.Errorf("there is no completion for %s; expected one of %s", args[0], strings.Join(commands(cmd), ", "))
 	}
-	return fmt.Errorf("--%s is %q: %w", flag.Name, invalid.GetValue(), invalid.Unwrap())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }
 
 // oneFile wants one argument, files at least one.
 func oneFile(cmd *cobra.Command, args []string) error {
-	return wantFiles(cmd, len(args) == 1, "one FILE")
+	return wantFiles(cmd, args, len(args) == 1, "one FILE")
 }
-func files(cmd *cobra.Command, args []string) error { return wantFiles(cmd, len(args) > 0, "a FILE") }
+func files(cmd *cobra.Command, args []string) error {
+	return wantFiles(cmd, args, len(args) > 0, "a FILE")
+}
 
-func wantFiles(cmd *cobra.Command, ok bool, what string) error {
-	if ok {
+// wantFiles says what the command wants unless that is ok; of too many which they are, since a flag without its dashes is one of them.
+func wantFiles(cmd *cobra.Command, args []string, ok bool, what string) error {
+	switch {
+	case ok:
 		return nil
+	case len(args) > 1:
+		return fmt.Errorf("%s wants %s, but %d are given: %s; `%s --help` says more", cmd.CommandPath(), what, len(args), strings.Join(args, ", "), cmd.CommandPath())
 	}
 	return fmt.Errorf("%s wants %s, such as orders.eo; `%s --help` says more", cmd.CommandPath(), what, cmd.CommandPath())
 }

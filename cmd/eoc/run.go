@@ -37,7 +37,7 @@ cache folder, so that the next run of an unchanged file begins at once.`,
 
 // leadingFile wants a file and takes whatever follows it.
 func leadingFile(cmd *cobra.Command, args []string) error {
-	return wantFiles(cmd, len(args) > 0, "one FILE")
+	return wantFiles(cmd, args, len(args) > 0, "one FILE")
 }
 
 // programArguments is what stands behind FILE, and behind a -- that may follow it.

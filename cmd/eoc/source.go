@@ -38,11 +38,11 @@ func readSource(ctx context.Context, name string, in io.Reader) (source, error) 
 
 func openSource(name string) (source, error) {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return source{}, fmt.Errorf("%s is a folder; expected .eo files, such as %s", name, filepath.Join(name, "*.eo"))
+		return source{}, isFolder(name)
 	}
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, other := os.Stat(name + ".eo"); other == nil {
+		if exists(name + ".eo") {
 			return source{}, fmt.Errorf("there is no file %s; did you mean %s.eo?", name, name)
 		}
 		return source{}, fmt.Errorf("there is no file %s", name)
@@ -56,6 +56,26 @@ func openSource(name string) (source, error) {
 		return source{}, fmt.Errorf("%s is no text; expected a .eo file", name)
 	}
 	return source{name, text}, err
+}
+
+// isFolder says that a folder is no .eo file, and which one was meant, if that can be known.
+func isFolder(name string) error {
+	if beside := filepath.Clean(name) + ".eo"; exists(beside) {
+		return fmt.Errorf("%s is a folder; did you mean %s?", name, beside)
+	}
+	list, err := sourcesIn(name)
+	if err != nil {
+		return err
+	}
+	if len(list) == 1 {
+		return fmt.Errorf("%s is a folder; did you mean %s?", name, list[0])
+	}
+	return fmt.Errorf("%s is a folder; expected .eo files, such as %s", name, filepath.Join(name, "*.eo"))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func readLimited(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, dsl.MaxSource+1)) }

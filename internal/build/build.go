@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,6 +74,10 @@ func Build(ctx context.Context, r Request) (string, error) {
 // compile runs go build in dir and moves the binary to output.
 func (r Request) compile(ctx context.Context, tool toolchain, dir, output string) error {
 	temporary, err := os.CreateTemp(filepath.Dir(output), "."+filepath.Base(output)+"-*.tmp")
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		err = fmt.Errorf("the folder %s: %w", filepath.Dir(output), of.Err) // nobody has asked for the temporary file
+	}
 	if err != nil {
 		return &EnvironmentError{What: fmt.Sprintf("cannot write %s", output), Err: err}
 	}

@@ -161,7 +161,7 @@ func TestBuildBlamesTheMachine(t *testing.T) {
 			r.Race = true
 		}},
 		{"output is the source", "would replace its source", func(t *testing.T, r *Request) { r.Output = r.Source }},
-		{"output cannot be written", "cannot write", func(t *testing.T, r *Request) { r.Output = "/nowhere/hello" }},
+		{"output cannot be written", "cannot write /nowhere/hello: the folder /nowhere: no such file", func(t *testing.T, r *Request) { r.Output = "/nowhere/hello" }},
 		{"no cache folder", "cannot make the cache folder", func(t *testing.T, r *Request) { t.Setenv("XDG_CACHE_HOME", r.Source) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

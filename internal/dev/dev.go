@@ -129,7 +129,11 @@ func (d *dev) live(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	l, err := d.begin(ctx)
-	defer func() { err = errors.Join(err, l.end(!again && !d.cutShort(ctx))) }()
+	defer func() {
+		// A program that does not take its flags has made nothing of the data.
+		last := !again && !d.cutShort(ctx) && !errors.Is(err, ExitError{codeUsage})
+		err = errors.Join(err, l.end(last))
+	}()
 	if err != nil {
 		return false, err
 	}

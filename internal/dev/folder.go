@@ -16,6 +16,9 @@ func (d *dev) makeDir() (release func() error, err error) {
 		removeAbandoned()
 		return d.makeTemporary()
 	}
+	if info, err := os.Stat(d.Keep); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("--keep is %s, which is no folder", d.Keep)
+	}
 	if err := os.MkdirAll(d.Keep, 0o777); err != nil {
 		return nil, err
 	}

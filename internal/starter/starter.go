@@ -37,6 +37,12 @@ func Write(dir string) (written []string, inModule bool, err error) {
 		}
 		add(filepath.FromSlash(name), text)
 	}
+	switch info, err := os.Stat(dir); {
+	case err == nil && !info.IsDir():
+		return nil, false, fmt.Errorf("%s is a file; choose a folder: eoc init DIR", dir)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, false, err
+	}
 	inModule, err = generate.InModule(dir)
 	if err != nil {
 		return nil, false, err
