@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/eoc-lang/eoc/internal/devkafka"
@@ -55,6 +56,12 @@ func (l *life) command(ctx context.Context, said line) (wish, error) {
 	case line == "q":
 		return quit, nil
 	case line == "":
+		return goOn, nil
+	case strings.HasPrefix(line, "{"):
+		l.screen.say("a record has its topic in front: TOPIC {json}; there is %s", strings.Join(l.topics.inputs(), ", "))
+		return goOn, nil
+	case !isRecord && slices.Contains(l.topics.inputs(), line):
+		l.screen.say("%s is a topic; a record of it stands behind it: %[1]s {json}", line)
 		return goOn, nil
 	case !isRecord:
 		l.screen.say("%q is no command: r starts over, q ends, TOPIC {json} feeds a record", line)

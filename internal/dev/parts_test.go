@@ -278,10 +278,10 @@ func TestSkipped(t *testing.T) {
 	s := newScreen(Options{Err: &said})
 	s.places = newPlaces("data")
 	s.places.topic("orders").note(0, 1_234_567, 9)
-	log := `{"level":"INFO","msg":"on_error has skipped a record","operator":"orders","place":"x.eo:3","reason":"v: missing","topic":"orders","partition":0,"offset":1234567}` + "\n" +
+	log := `{"level":"INFO","msg":"on_error has skipped a record","operator":"orders","place":"x.eo:3","reason":"v: missing","topic":"orders","partition":0,"offset":1234567,"others":"are counted"}` + "\n" +
 		`{"level":"INFO","msg":"on_error has skipped a result","operator":"s/window","place":"x.eo:8","reason":"does not fit an int","window_start":"A","window_end":"B"}` + "\n"
 	(&process{}).read(strings.NewReader(log), "", "", s)
-	want := "skipped: orders (x.eo:3): record of topic orders, partition 0, offset 1234567 (" + filepath.Join("data", "orders.jsonl") + ":9): v: missing\n" +
+	want := "skipped: orders (x.eo:3): record of topic orders, partition 0, offset 1234567 (" + filepath.Join("data", "orders.jsonl") + ":9): v: missing; others of orders are only counted\n" +
 		"skipped: s/window (x.eo:8): result of window [A, B): does not fit an int\n"
 	if said.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &said, want)

@@ -179,7 +179,11 @@ func skipped(operator string, entry map[string]any) string {
 	if entry["topic"] == nil {
 		what = fmt.Sprintf("result of window [%v, %v)", entry["window_start"], entry["window_end"])
 	}
-	return fmt.Sprintf("skipped: %s (%v): %s: %v", operator, entry["place"], what, entry["reason"])
+	text := fmt.Sprintf("skipped: %s (%v): %s: %v", operator, entry["place"], what, entry["reason"])
+	if entry["others"] != nil {
+		text += fmt.Sprintf("; others of %s are only counted", operator)
+	}
+	return text
 }
 
 // lookAtIt is a command of runtime.Batch's.

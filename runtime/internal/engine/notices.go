@@ -147,6 +147,9 @@ func (t *teller) skipped(refusals []Refusal) {
 		}
 		t.skips[r.Operator]++
 		what := []any{"operator", r.Operator, "place", r.Place, "reason", r.Reason}
+		if t.skips[r.Operator] == FirstSkipped {
+			what = append(what, "others", "are counted")
+		}
 		if r.Topic != "" {
 			t.log.Info("on_error has skipped a record", append(what, "topic", r.Topic, "partition", r.Partition, "offset", r.Offset)...)
 		} else {

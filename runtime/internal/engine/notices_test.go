@@ -225,7 +225,10 @@ func TestSkippedIsSaid(t *testing.T) {
 			c.append("in", 0, "k", i*second)
 			time.Sleep(10 * time.Second)
 		}
-		log.said(t, FirstSkipped, "on_error has skipped a record", "level=INFO", "operator=in", "place=p.eo:3", `reason="v: missing"`, "topic=in", "partition=1", "offset=7")
+		log.said(t, FirstSkipped, "on_error has skipped a record", "level=INFO", "operator=in", "place=p.eo:3", `reason="v: missing"`, "topic=in", "partition=1", "offset=7", `others="are counted"`)
+		if first := log.lines("on_error has skipped a record")[0]; strings.Contains(first, "others") {
+			t.Errorf("the first line is %q", first)
+		}
 		log.said(t, FirstSkipped, "on_error has skipped a result", "operator=w", `reason="does not fit an int"`, "window_start=1970-01-01T00:00:00Z", "window_end=1970-01-01T00:01:00Z")
 		if s := e.Status(); len(s.Refusals) != 1 || s.Refusals[0].Skipped {
 			t.Errorf("the status has %+v", s.Refusals)
