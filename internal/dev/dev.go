@@ -130,8 +130,10 @@ func (d *dev) live(ctx context.Context) (again bool, err error) {
 	}
 	l, err := d.begin(ctx)
 	defer func() {
-		// A program that does not take its flags has made nothing of the data.
-		last := !again && !d.cutShort(ctx) && !errors.Is(err, ExitError{codeUsage})
+		// A program that does not take its flags has made nothing of the data, and neither has one that got none of it.
+		var exit ExitError
+		made := err == nil || errors.As(err, &exit) && exit.Code != codeUsage
+		last := !again && made && !d.cutShort(ctx)
 		err = errors.Join(err, l.end(last))
 	}()
 	if err != nil {

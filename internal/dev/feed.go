@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,6 +79,20 @@ func (l *life) others() string {
 	return "; of what is there no source reads " + strings.Join(names, ", ")
 }
 
+// alike says which file is named after a topic and has another ending, such as orders.json.
+func (l *life) alike(topic string) string {
+	entries, err := os.ReadDir(l.Data)
+	if err != nil {
+		return "" // there is no folder, as is said already
+	}
+	for _, e := range entries {
+		if end := filepath.Ext(e.Name()); end != ending && e.Name() == topic+end && !e.IsDir() {
+			return fmt.Sprintf("; %s is, but its name has to end in %s, since each line is a record", filepath.Join(l.Data, e.Name()), ending)
+		}
+	}
+	return ""
+}
+
 // feedTopic feeds the file of a topic. If there is none it says so, and which others there are.
 func (l *life) feedTopic(ctx context.Context, t topic, others string) error {
 	if l.Data == "" {
@@ -134,7 +149,7 @@ func noting(some *devkafka.Record, records iter.Seq2[devkafka.Record, error]) it
 }
 
 func (l *life) noData(t topic, others string) {
-	l.screen.say("no data for topic %s: %s is not there%s", t.name, l.wanted(t.name), others)
+	l.screen.say("no data for topic %s: %s is not there%s", t.name, l.wanted(t.name), cmp.Or(l.alike(t.name), others))
 }
 
 // passLong passes over records of a file that are too long, and says so. With UntilEnd, where nobody may be reading along, they are errors.

@@ -202,6 +202,17 @@ func TestOthers(t *testing.T) {
 	if got := l.others(); got != "; of what is there no source reads order.jsonl, totals.jsonl" {
 		t.Errorf("got %q", got)
 	}
+	for _, name := range []string{"views.eu.jsonl", "views.json"} {
+		if err := os.WriteFile(filepath.Join(l.Data, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(l.Data, "clicks"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if clicks, views, eu := l.alike("clicks"), l.alike("views"), l.alike("views.eu"); clicks+eu != "" || !strings.Contains(views, "views.json is, but its name has to end in .jsonl") {
+		t.Errorf("alike are %q, %q, %q", clicks, views, eu)
+	}
 }
 
 func TestPacer(t *testing.T) {
