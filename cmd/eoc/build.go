@@ -34,7 +34,7 @@ GOOS and GOARCH choose another system.`,
   GOOS=linux GOARCH=arm64 eoc build orders.eo`,
 		Annotations:       exits(saysDone, saysFaulty, saysUsage, saysBug),
 		Args:              oneFile,
-		ValidArgsFunction: completeFiles,
+		ValidArgsFunction: completeFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return compile(cmd, args[0], flags, io)
 		},

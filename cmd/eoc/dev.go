@@ -49,7 +49,7 @@ Enter alone starts over, too. Ctrl-C ends; nothing is left behind.`,
 		Annotations: exits("0  ended, or all is read with --until-end", "1  the .eo file has errors at the beginning; with --until-end, also: a record at fault has stopped the program",
 			saysUsage, saysBug, "4 and more  with --until-end, that of the program: its --help lists them"),
 		Args:              devArguments,
-		ValidArgsFunction: completeFiles,
+		ValidArgsFunction: completeFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n := cmd.ArgsLenAtDash(); n >= 0 {
 				args, o.Arguments = args[:n], args[n:]
@@ -72,6 +72,8 @@ Enter alone starts over, too. Ctrl-C ends; nothing is left behind.`,
 	cmd.Flags().BoolVar(&o.Fresh, "fresh", false, "start over after each edit, with empty topics and the data from its beginning")
 	cmd.Flags().BoolVar(&o.Page, "ui", false, "serve a page about the running pipeline, whose address is said (-- --http HOST:PORT chooses it)")
 	cmd.Flags().StringVar(&o.Keep, "keep", "", "keep the program's state and log in the folder `DIR`")
+	complete(cmd, "data", completeFolders)
+	complete(cmd, "keep", completeFolders)
 	return cmd
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -95,6 +97,10 @@ func replace(name string, text []byte) error {
 		return err
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*.tmp")
+	var beside *fs.PathError
+	if errors.As(err, &beside) {
+		err = fmt.Errorf("cannot change %s: no file can be made beside it: %w", name, beside.Err) // nobody knows the temporary file
+	}
 	if err != nil {
 		return err
 	}

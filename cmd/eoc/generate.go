@@ -35,12 +35,13 @@ all the same, and standard error says which command mends it.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			return wantFiles(cmd, args, len(args) == 1, "one FILE or DIR")
 		},
-		ValidArgsFunction: completeFiles,
+		ValidArgsFunction: completeFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return writePackages(cmd.Context(), args[0], output, io)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "put the folders of packages into the folder `DIR` (default where the .eo files are)")
+	complete(cmd, "output", completeFolders)
 	return cmd
 }
 

@@ -19,8 +19,9 @@ data for eoc dev. Inside a Go module there is generate.go, too, with a go:genera
 No file is overwritten.`,
 		Example: `  eoc init && eoc dev
   eoc init shop`,
-		Annotations: exits("0  written", "2  one of the files is there already, or cannot be written: none was"),
-		Args:        oneFolder,
+		Annotations:       exits("0  written", "2  one of the files is there already, or cannot be written: none was"),
+		Args:              oneFolder,
+		ValidArgsFunction: completeFolders,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return writeStarter(append(args, ".")[0], io)
 		},

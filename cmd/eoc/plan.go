@@ -25,12 +25,13 @@ The forms are text, svg (a drawing that follows light and dark), dot (for Graphv
   eoc plan --format svg orders.eo > orders.svg`,
 		Annotations:       exits(saysDone, saysFaulty, saysUsage, saysBug),
 		Args:              oneFile,
-		ValidArgsFunction: completeFiles,
+		ValidArgsFunction: completeFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return plan(cmd.Context(), args[0], form, io)
 		},
 	}
 	cmd.Flags().StringVar(&form, "format", "text", "`FORM` of the plan: text, svg, dot or json")
+	complete(cmd, "format", cobra.FixedCompletions(planFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

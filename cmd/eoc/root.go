@@ -85,4 +85,24 @@ func completeFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 	return []string{"eo"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
+// completeFile does so for a command that takes one.
+func completeFile(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return completeFiles(cmd, args, start)
+}
+
+// completeFolders has the shell complete names of folders: behind flags, or alone.
+func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// complete has the shell complete what stands behind a flag of the command.
+func complete(cmd *cobra.Command, flag string, with cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, with); err != nil {
+		panic(err) // there is no such flag
+	}
+}
+
 var errStdin = errors.New("standard input (-) has no place for this; give a file")

@@ -18,7 +18,7 @@ cache folder, so that the next run of an unchanged file begins at once.`,
   eoc run orders.eo --help`,
 		Annotations:       exits("that of the program, whose --help lists them; before it begins:", saysFaulty, saysUsage, saysBug),
 		Args:              leadingFile,
-		ValidArgsFunction: completeFiles,
+		ValidArgsFunction: completeFile, // what the program takes, it does not say
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, _, err := newRequest(cmd.Context(), args[0], nil, io)
 			if err != nil {

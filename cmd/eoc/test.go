@@ -52,7 +52,7 @@ with its logs and state.`,
   eoc test --crash --transactions 2 --parallelism 3 --at after-store:2,startup-before-end-txn:1 orders.eo`,
 		Annotations:       exits("0  passed", "1  the .eo file has errors, its data stops it, or a run failed", saysUsage, saysBug),
 		Args:              devArguments,
-		ValidArgsFunction: completeFiles,
+		ValidArgsFunction: completeFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("seed") {
 				flags.seed = rand.Uint64()
@@ -73,6 +73,7 @@ with its logs and state.`,
 	f.Uint64Var(&flags.seed, "seed", 0, "`NUMBER` that everything random comes from (default another one each time)")
 	f.StringVar(&flags.at, "at", "", "die only so, once for each version and parallelism: at `POINT[:PASS]`, after kill:DURATION, or abort, with commas between; none: no crash")
 	f.BoolVar(&flags.json, "json", false, "print the report as JSON")
+	complete(cmd, "data", completeFolders)
 	return cmd
 }
 
