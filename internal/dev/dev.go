@@ -180,6 +180,9 @@ func (d *dev) live(ctx context.Context) (again bool, err error) {
 		case line, ok := <-d.lines:
 			if !ok {
 				d.lines = nil // there is no more to be said; the pipeline runs on
+				if d.Terminal {
+					d.screen.say("standard input has ended: lines are no longer read, the pipeline runs on, and Ctrl-C ends it")
+				}
 				continue
 			}
 			switch what, err := l.command(ctx, line); {

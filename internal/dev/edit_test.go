@@ -360,3 +360,14 @@ func TestInterruptedUntilEnd(t *testing.T) {
 		t.Errorf("shown are %q, said is\n%s", r.out, r.err)
 	}
 }
+
+// Who has ended the input of a terminal, and goes on typing, is told why nothing happens.
+func TestEndOfTerminal(t *testing.T) {
+	r := run(t, shop, func(o *Options) { o.Terminal = true })
+	r.input.Close()
+	r.err.wait(t, r, 1, `^standard input has ended: lines are no longer read, the pipeline runs on, and Ctrl-C ends it$`)
+	r.cancel()
+	if err := r.end(t); err != nil {
+		t.Error(err)
+	}
+}
