@@ -36,7 +36,7 @@ beside the file. Without FILE it is the only .eo file here. Arguments behind -- 
 
 Results are shown as they are committed, late records and dead letters marked, and at the end what became of all
 records. On a terminal they come in columns; else a line has kind (result, late, dead), topic, key and value, with
-tabs between them, and a dead letter its reason. All else goes to standard error.
+tabs between them, and a dead letter its reason. All else goes to standard error, and what on_error skip drops among it.
 
 When FILE is saved, it is compiled and goes on from its state. If an edit changes what the state means, the program
 says so and stops; then undo the edit, or start over. With errors in it, the program from before runs on.
