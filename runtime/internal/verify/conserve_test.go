@@ -136,12 +136,14 @@ func TestConservationNeedsTheProgram(t *testing.T) {
 	}
 }
 
-// TestCounted keeps what was written apart from the numbers that add up to what was read.
+// TestCounted keeps what was written, and what was ahead of its clock, apart from the numbers that add up to what was read.
 func TestCounted(t *testing.T) {
 	for want, counts := range map[string]map[string]int64{
 		"nothing was read": {},
 		"7 read":           {"read": 7},
 		"7 read, 4 aggregated, 1 filtered, 2 late; 3 out": {"out": 3, "late": 2, "aggregated": 4, "read": 7, "filtered": 1},
+		"7 read, 5 aggregated, 2 late; 6 ahead; 3 out":    {"ahead": 6, "out": 3, "late": 2, "aggregated": 5, "read": 7},
+		"7 read, 7 aggregated; 1 ahead":                   {"ahead": 1, "aggregated": 7, "read": 7},
 	} {
 		if got := counted(counts); got != want {
 			t.Errorf("%v is %q, want %q", counts, got, want)

@@ -60,23 +60,25 @@ func help(b *strings.Builder, text string) {
 	}
 }
 
-// counted is the counts of a partition: `read`, what became of it, and apart from that what was written, which is late rows,
-// dead letters and rows of several routes, too.
+// counted is the counts of a partition: `read` and what became of it, which adds up in a program without branches. Apart from that stand
+// counts of records that others count too: `out`, which is late rows, dead letters and rows of several routes as well, and `ahead`, of records that are used
+// all the same.
 func counted(counts map[string]int64) string {
 	if len(counts) == 0 {
 		return "nothing was read"
 	}
 	text := func(name string) string { return fmt.Sprintf("%d %s", counts[name], name) }
-	list := []string{text("read")}
+	list, apart := []string{text("read")}, ""
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		if name != "read" && name != "out" {
+		switch name {
+		case "read":
+		case "ahead", "out":
+			apart += "; " + text(name)
+		default:
 			list = append(list, text(name))
 		}
 	}
-	if _, wrote := counts["out"]; wrote {
-		return strings.Join(list, ", ") + "; " + text("out")
-	}
-	return strings.Join(list, ", ")
+	return strings.Join(list, ", ") + apart
 }
 
 func (r *Report) conclusion() string {
