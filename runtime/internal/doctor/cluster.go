@@ -29,7 +29,11 @@ func (x *exam) meet(ctx context.Context, connection int) {
 	for _, c := range contacts {
 		switch {
 		case c.Err == nil:
-			x.ok("brokers", c.Addr, "%s answers in %s", c.Addr, age(c.Took))
+			named := ""
+			if cfg.Unnamed != "" {
+				named = "; it is the default, since nobody has named the brokers"
+			}
+			x.ok("brokers", c.Addr, "%s answers in %s%s", c.Addr, age(c.Took), named)
 		case reached:
 			x.fail("brokers", c.Addr, c.Err)
 			x.soften("") // another one has told of all

@@ -422,24 +422,6 @@ func (p *patient) commit(t *testing.T, n int64) {
 	}
 }
 
-// TestEmbeddedBroker asks a broker that shows no internal topics about a pipeline that has a marker.
-func TestEmbeddedBroker(t *testing.T) {
-	b := kafkatest.StartLiar(t)
-	p := newPatient(t, b.Broker, "embedded")
-	p.topics(t)
-	r := p.run(t)
-	expect(t, r, "group", doctor.OK, "no group was ever used in this cluster")
-	expect(t, r, "transactional-ids", doctor.OK, "no transaction was ever made in this cluster")
-	p.commit(t, 4)
-	r = p.run(t)
-	expect(t, r, "group", doctor.OK, "consumer group eo-embedded holds the marker of checkpoint 4, 0 records")
-	expect(t, r, "transactional-ids", doctor.OK, "embedded-0: ")
-	expect(t, r, "start", doctor.Failure, "--fresh")
-	if r.Code() != 5 {
-		t.Errorf("code %d", r.Code())
-	}
-}
-
 // The page about doctor lists the checks as they are made.
 func TestPageListsChecks(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/doctor.md")

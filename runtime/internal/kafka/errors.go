@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -78,16 +79,22 @@ func (c *Cluster) failed(err error, what string, args ...any) error {
 			if errors.As(last.err, &known) && known.Kind != failure.Transient {
 				return known
 			}
-			help = fmt.Sprintf("check that the broker is up and that %s can be reached from here", last.addr)
-			if how := c.cfg.Unnamed; how != "" && slices.Contains(c.cfg.Brokers, last.addr) {
-				help = fmt.Sprintf("nobody has named the brokers, and %s is the default: name yours with %s", c.brokers(), how)
-			}
+			help = c.cfg.unreached(last.addr)
 			if !isDial(err) { // else both say the same
 				err = fmt.Errorf("%w (%w)", last.err, err)
 			}
 		}
 	}
 	return failure.New(kind, help, err, what, args...)
+}
+
+// unreached is what to do about an address that cannot be reached. That of a default is hardly the one that was meant; one that a broker
+// has told is another matter.
+func (cfg Config) unreached(addr string) string {
+	if cfg.Unnamed != "" && slices.Contains(cfg.Brokers, addr) {
+		return fmt.Sprintf("nobody has named the brokers, and %s is the default: name yours with %s", strings.Join(cfg.Brokers, ", "), cfg.Unnamed)
+	}
+	return fmt.Sprintf("check that the broker is up and that %s can be reached from here", addr)
 }
 
 func isDial(err error) bool {

@@ -39,7 +39,7 @@ func Knock(ctx context.Context, cfg Config) []Contact {
 			out[i] = Contact{addr, time.Since(began), err}
 			var known *failure.Error
 			if err != nil && !errors.As(err, &known) {
-				out[i].Err = failure.New(failure.Transient, "check that the broker is up and that "+addr+" can be reached from here", err, "cannot reach Kafka at %s", addr)
+				out[i].Err = failure.New(failure.Transient, cfg.unreached(addr), err, "cannot reach Kafka at %s", addr)
 			}
 		})
 	}
