@@ -47,7 +47,7 @@ func (x *exam) judgePlace() {
 	case p.Denied != nil:
 		x.fail(name, "", p.Denied)
 	case !p.Exists:
-		x.ok(name, "", "%s does not exist; the first start makes it", p.Dir)
+		x.ok(name, "", "%s does not exist; the first start makes it", state.Where(p.Dir))
 	case p.Use == state.InUse:
 		x.ok(name, "", "%s is in use by process %d: the pipeline runs, and a second start would be refused", p.Dir, p.User)
 	case p.Mode&0o077 != 0 && runtime.GOOS != "windows": // where every folder has the same mode

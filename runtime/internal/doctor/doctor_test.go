@@ -314,7 +314,7 @@ func changed(t *testing.T, b *kafkatest.Broker) {
 	expect(t, p.run(t), "state", doctor.Warning, "is damaged", "keeps the damaged file under another name")
 	p.cfg.Settings.Fresh = false
 	p.cfg.Settings.StateDir = filepath.Join(p.cfg.Settings.StateDir, "state.db")
-	expect(t, p.run(t), "state-directory", doctor.Failure, "--state wants a directory")
+	expect(t, p.run(t), "state-directory", doctor.Failure, "--state wants the directory that the file is in")
 }
 
 // stale is a state whose marker is gone, and a transaction that was left open.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
-	"github.com/eoc-lang/eoc/runtime/internal/failure"
 	"github.com/eoc-lang/eoc/runtime/internal/state"
 )
 
@@ -153,7 +152,7 @@ func Read(dir string, opt state.Options) (*Report, error) {
 		return nil, err
 	}
 	if view == nil {
-		return nil, failure.New(failure.State, "name the directory of the pipeline with --state; one that was never started has none yet", nil, "there is no state in %s", dir)
+		return nil, state.None(dir)
 	}
 	r := &Report{
 		Directory: dir, File: view.Path, Use: place.Use.String(), Bytes: view.Bytes, LiveBytes: view.Live, Written: view.Written.UTC(),

@@ -97,6 +97,10 @@ func TestDifference(t *testing.T) {
 // What cannot be shown has the code with which a start would end.
 func TestRefusals(t *testing.T) {
 	empty, damaged := t.TempDir(), stored(t)
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(damaged, "state.db"), []byte("no state"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -105,14 +109,20 @@ func TestRefusals(t *testing.T) {
 		kind failure.Kind
 		want string
 	}{
-		{filepath.Join(empty, "none"), failure.State, "there is no state in"},
-		{empty, failure.State, "there is no state in"},
+		{filepath.Join(empty, "none"), failure.State, "there is no state in " + empty + "/none, which does not exist; name"},
+		{empty, failure.State, "there is no state in " + empty + "; name"},
+		{"none", failure.State, "there is no state in none (" + here + "/none), which does not exist"},
 		{damaged, failure.State, "is damaged: neither of its two meta pages is valid"},
-		{filepath.Join(damaged, "state.db"), failure.Usage, "--state wants a directory"},
+		{filepath.Join(damaged, "state.db"), failure.Usage, "--state wants the directory that the file is in"},
 	} {
 		err := inspect.Print(&bytes.Buffer{}, c.dir, options(), false)
 		if failure.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: kind %d, %v", c.dir, failure.KindOf(err), err)
+		}
+	}
+	for _, dir := range []string{filepath.Join(empty, "none"), "none"} {
+		if _, err := os.Lstat(dir); err == nil {
+			t.Errorf("%s was made", dir)
 		}
 	}
 }

@@ -228,7 +228,7 @@ func TestUnreadable(t *testing.T) {
 	file := filepath.Join(dir, "file")
 	must(t, os.WriteFile(file, nil, 0o600))
 	_, err := state.OpenBolt(filepath.Join(file, "state"), options())
-	wantKind(t, err, failure.Usage, "cannot make state directory")
+	wantKind(t, err, failure.Usage, "there cannot be a state directory", file+" is a file")
 	must(t, os.Mkdir(filepath.Join(dir, "state.db"), 0o700))
 	_, err = state.OpenBolt(dir, options())
 	wantKind(t, err, failure.Disk, "state.db")

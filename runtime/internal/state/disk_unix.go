@@ -4,8 +4,14 @@ package state
 
 import "golang.org/x/sys/unix"
 
-// mayWrite asks the system whether files can be made in a directory, without making one (access(2)).
-func mayWrite(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
+// mayWrite asks the system whether files can be made in a directory, or whether a file can be read and written, without doing it (access(2)).
+func mayWrite(path string, directory bool) error {
+	how := uint32(unix.R_OK | unix.W_OK)
+	if directory {
+		how |= unix.X_OK
+	}
+	return unix.Access(path, how)
+}
 
 // freeSpace is how many bytes the file system of a directory has left for who is not root (statfs(2)).
 func freeSpace(dir string) int64 {

@@ -17,13 +17,15 @@ func diskError(err error, what string, args ...any) error {
 	switch {
 	case errors.Is(err, syscall.ELOOP):
 		help = "it is a symbolic link, which is not followed: remove it. The directory itself may be one"
-	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist):
-		kind, help = failure.Usage, "--state wants a directory, or a path at which one can be made"
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, fs.ErrExist):
+		kind, help = failure.Usage, wantsDirectory
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		help = "the user of the program needs the right to read and write there, or --state names another directory"
 	}
 	return failure.New(kind, help, err, what, args...)
 }
+
+const wantsDirectory = "--state wants a directory, or a path at which one can be made"
 
 // damagedError says that the file cannot be trusted. It never leads to an empty start.
 func damagedError(path string, err error) error {

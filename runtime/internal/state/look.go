@@ -59,6 +59,9 @@ const (
 // and is the sum of all entries, says so, and the walk is done again. Which tx is the newest may be misread too, while its page is
 // being written: so a file is damaged, or empty, only if two walks in a row have found the same tx so, and it is still the newest.
 func Look(dir string) (*View, error) {
+	if _, err := standing(dir); err != nil {
+		return nil, err
+	}
 	path := filepath.Join(dir, fileName)
 	var refused *failure.Error
 	if _, err := regular(path); errors.As(err, &refused) {

@@ -149,7 +149,7 @@ func TestLookAt(t *testing.T) {
 	}
 	file := filepath.Join(dir, "state.db")
 	for _, wrong := range []string{file, filepath.Join(file, "below")} {
-		if _, err = state.LookAt(wrong); failure.KindOf(err) != failure.Usage || !strings.Contains(err.Error(), "--state wants a directory") {
+		if _, err = state.LookAt(wrong); failure.KindOf(err) != failure.Usage || !strings.Contains(err.Error(), "--state wants the directory that the file is in") {
 			t.Errorf("%s: %v", wrong, err)
 		}
 	}

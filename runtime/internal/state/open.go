@@ -30,6 +30,9 @@ const (
 // the pipeline's own, with failure.Fenced if another process uses it, with failure.State if its file is damaged or of another program, with failure.Disk
 // if it cannot be read or written.
 func OpenBolt(dir string, opt Options) (*Bolt, error) {
+	if _, err := standing(dir); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, diskError(err, "cannot make state directory %s", dir)
 	}

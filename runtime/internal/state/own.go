@@ -69,7 +69,7 @@ func regular(path string) (fs.FileMode, error) {
 		return 0, err
 	}
 	if !info.Mode().IsRegular() {
-		return 0, failure.New(failure.Disk, "put the state itself there. --state names its directory, which may be a link", nil, "%s is no file but %s", path, kindOf(info.Mode()))
+		return 0, failure.New(failure.Disk, "put the state itself there. --state names its directory, which may be a link", nil, "%s is no regular file but %s", path, kindOf(info.Mode()))
 	}
 	return info.Mode(), nil
 }
@@ -78,10 +78,12 @@ func kindOf(m fs.FileMode) string {
 	switch {
 	case m.IsDir():
 		return "a directory"
+	case m.IsRegular():
+		return "a file"
 	case m&fs.ModeSymlink != 0:
 		return "a symbolic link"
 	}
-	return fmt.Sprintf("of mode %v", m)
+	return fmt.Sprintf("a special file (%v)", m)
 }
 
 // Exposed says what rights others than owner and group have to the directory; 0 where the system knows none. Its files are private in any case, but

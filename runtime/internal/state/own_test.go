@@ -119,7 +119,7 @@ func TestLinks(t *testing.T) {
 		wantKind(t, err, failure.Disk, path, "link")
 		if name == "state.db" {
 			_, err := state.Look(dir)
-			wantKind(t, err, failure.Disk, path, "is no file but a symbolic link")
+			wantKind(t, err, failure.Disk, path, "is no regular file but a symbolic link")
 		}
 		must(t, os.Rename(path+".kept", path))
 	}
@@ -151,6 +151,11 @@ func TestReadOnly(t *testing.T) {
 	wantKind(t, err, failure.Disk, small, "needs the right to read and write there")
 	_, err = state.OpenBolt(filepath.Join(small, "new"), options())
 	wantKind(t, err, failure.Disk, small, "needs the right to read and write there")
+	for _, dir := range []string{small, filepath.Join(small, "new")} {
+		place, err := state.LookAt(dir)
+		must(t, err)
+		wantKind(t, place.Denied, failure.Disk, small, "needs the right to read and write there")
+	}
 }
 
 // TestDiskFillsUp fills a file system under a store. The checkpoint that finds no space fails, and nothing before it is lost; when

@@ -347,16 +347,6 @@ func TestLockOfTheDying(t *testing.T) {
 	})
 }
 
-// TestWrongPath: where there is no disk at fault, the flag is, and the help speaks of the path.
-func TestWrongPath(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	must(t, os.WriteFile(file, nil, 0o600))
-	for _, path := range []string{file, filepath.Join(file, "state")} {
-		_, err := state.OpenBolt(path, options())
-		wantKind(t, err, failure.Usage, path, "--state wants a directory")
-	}
-}
-
 func TestFingerprint(t *testing.T) {
 	dir := t.TempDir()
 	b := openBolt(t, dir, options())

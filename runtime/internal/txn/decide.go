@@ -27,7 +27,7 @@ func decide(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	if view == nil {
-		return failure.New(failure.State, "name the directory of the pipeline with --state", nil, "there is nothing to decide: there is no state in %s", cfg.Settings.StateDir)
+		return state.None(cfg.Settings.StateDir)
 	}
 	store, err := state.OpenBolt(cfg.Settings.StateDir, cfg.State)
 	if err != nil {

@@ -166,7 +166,7 @@ func (a *auditor) look() (*state.View, error) {
 	case err != nil:
 		return nil, err
 	case view == nil || view.Newest == nil:
-		return nil, failure.New(failure.State, "name the directory of the pipeline with --state; one that was never started has none yet", nil, "there is no state in %s", dir)
+		return nil, state.None(dir)
 	}
 	return view, view.Fits(dir, a.State)
 }
