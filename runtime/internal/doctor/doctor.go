@@ -206,6 +206,9 @@ func (x *exam) settings() {
 	if x.Spec.Memory {
 		where = "state in memory"
 	}
+	if s.Until.Bounded() {
+		where += ", until " + s.Until.String()
+	}
 	x.ok("settings", "", "pipeline %s, %s, checkpoint every %v, parallelism %d, %v", s.Name, where, s.Checkpoint, s.Parallelism, s.Connection)
 	for _, m := range s.Misspelt {
 		x.warn("settings", m.Name, "unset it, or set "+m.Meant, "environment variable %s means nothing to this program; did you mean %s?", m.Name, m.Meant)

@@ -28,13 +28,14 @@ import (
 // patient is a pipeline with topics of its own.
 type patient struct {
 	*kafkatest.Broker
-	cfg doctor.Config
+	cfg   doctor.Config
+	bound int64 // of the partitions that save stores
 }
 
 // newPatient is a pipeline of a source, a dead-letter topic and a sink. Its topics are not made yet.
 func newPatient(t *testing.T, b *kafkatest.Broker, name string) *patient {
 	t.Helper()
-	p := &patient{Broker: b}
+	p := &patient{Broker: b, bound: -1}
 	forms := []checkpoint.Form{{ID: "orders", Place: "orders.eo:8", Form: "topic " + name + "-in"}}
 	p.cfg = doctor.Config{
 		Settings: settings.Settings{
@@ -105,7 +106,7 @@ func (p *patient) save(t *testing.T, n, next int64, change func(*checkpoint.Chec
 			change(c)
 		}
 		for id := range int32(2) {
-			part := checkpoint.Partition{Source: "orders", Topic: name + "-in", TopicID: p.TopicID(t, name+"-in"), ID: id, Active: true, Bound: -1}
+			part := checkpoint.Partition{Source: "orders", Topic: name + "-in", TopicID: p.TopicID(t, name+"-in"), ID: id, Active: true, Bound: p.bound}
 			if id == 0 {
 				part.Next = next
 			}

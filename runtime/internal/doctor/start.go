@@ -2,9 +2,11 @@ package doctor
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
 	"github.com/eoc-lang/eoc/runtime/internal/kafka"
@@ -88,6 +90,7 @@ func (x *exam) transactionalIDs(ctx context.Context) {
 // start says what a start would do now.
 func (x *exam) start(ctx context.Context) {
 	const name = "start"
+	defer x.endless()
 	switch {
 	case !x.needsAll(name):
 		return
@@ -107,10 +110,20 @@ func (x *exam) start(ctx context.Context) {
 		}
 	}
 	if x.absentSource() {
-		x.ok(name, "", "it makes the topics that are missing and begins a new state")
+		x.ok(name, "", "it makes the topics that are missing and begins a new state%s", engine.Ending(x.Settings.Until))
 		return
 	}
 	x.foresee(ctx)
+}
+
+// endless warns of --until for a state whose run has no end, as a start does.
+func (x *exam) endless() {
+	if !x.Settings.Until.Bounded() || x.begins() || x.unfit || x.view.Newest.Ended {
+		return
+	}
+	if !slices.ContainsFunc(x.view.Newest.Partitions, func(p checkpoint.Partition) bool { return p.Bound >= 0 }) {
+		x.warn("start", "--until", "leave it out; for a run that ends take another --name and --state, or begin anew with --fresh", "%s", engine.Endless)
+	}
 }
 
 // absentSource says whether a source's topic has still to be made.

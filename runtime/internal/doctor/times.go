@@ -23,7 +23,7 @@ func (x *exam) times(ctx context.Context) {
 		x.unknown("retention", "", "there is no contact to the cluster")
 		return
 	}
-	next := x.next()
+	next, ends := x.next()
 	if next == nil {
 		x.unknown("input", "", "where reading would go on is not known")
 		x.unknown("retention", "", "where reading would go on is not known")
@@ -37,7 +37,7 @@ func (x *exam) times(ctx context.Context) {
 	waits, oldest := map[int]int64{}, map[int]waiting{}
 	for n := range x.clusters {
 		here := slices.DeleteFunc(slices.Clone(next), func(p engine.Position) bool { return x.Spec.Sources[p.Source].Connection != n })
-		if err := x.wait(ctx, x.clusters[n], here, waits, oldest); err != nil {
+		if err := x.wait(ctx, x.clusters[n], here, ends, waits, oldest); err != nil {
 			x.unknown("input", "", "%v", err)
 			x.unknown("retention", "", "%v", err)
 			return
@@ -61,26 +61,30 @@ type waiting struct {
 	since time.Time
 }
 
-// next is where reading goes on: as a start would, or as the running program had read at its last checkpoint.
-func (x *exam) next() []engine.Position {
+// next is where reading goes on, and where it ends: as a start would, or as the running program had read at its last checkpoint.
+func (x *exam) next() (out []engine.Position, ends engine.Ends) {
 	if x.outlook != nil {
-		return x.outlook.Next
+		return x.outlook.Next, x.outlook.Ends
 	}
 	if !x.running() || x.view == nil || x.view.Newest == nil {
-		return nil
+		return nil, nil
 	}
-	var out []engine.Position
+	ends = engine.Ends{}
 	for _, p := range x.view.Newest.Partitions {
 		i := slices.IndexFunc(x.Spec.Sources, func(s engine.SourceSpec) bool { return s.Name == p.Source })
 		if i >= 0 && x.of(x.Spec.Sources[i]).Partitions > p.ID {
-			out = append(out, engine.Position{Source: i, Topic: p.Topic, TopicID: p.TopicID, Partition: p.ID, Next: p.Next})
+			at := engine.Position{Source: i, Topic: p.Topic, TopicID: p.TopicID, Partition: p.ID, Next: p.Next}
+			if out = append(out, at); p.Bound >= 0 {
+				ends[at] = p.Bound
+			}
 		}
 	}
-	return out
+	return out, ends
 }
 
-// wait asks a cluster how far its partitions go, and adds up for each source, by index, what waits and which record is the oldest.
-func (x *exam) wait(ctx context.Context, cluster *kafka.Cluster, next []engine.Position, waits map[int]int64, oldest map[int]waiting) (err error) {
+// wait asks a cluster how far its partitions go, and adds up for each source, by index, what waits and which record is the oldest. What is behind the end
+// of a run is not waited for.
+func (x *exam) wait(ctx context.Context, cluster *kafka.Cluster, next []engine.Position, bounds engine.Ends, waits map[int]int64, oldest map[int]waiting) (err error) {
 	ids := map[string][]int32{}
 	for _, p := range next {
 		ids[p.Topic] = append(ids[p.Topic], p.Partition)
@@ -89,6 +93,11 @@ func (x *exam) wait(ctx context.Context, cluster *kafka.Cluster, next []engine.P
 	for topic, list := range ids {
 		if ends[topic], err = cluster.Offsets(ctx, topic, list, engine.OffsetAt{Kind: engine.End}); err != nil {
 			return err
+		}
+	}
+	for _, p := range next {
+		if bound, ok := bounds[p]; ok {
+			ends[p.Topic][p.Partition] = min(ends[p.Topic][p.Partition], bound)
 		}
 	}
 	at, err := cluster.Times(ctx, next, ends)

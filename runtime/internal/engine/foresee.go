@@ -19,8 +19,40 @@ type Outlook struct {
 	Would   string     // in words
 	Refused error      // why it would be refused; nil: it would not
 	Next    []Position // where it would read on
+	Ends    Ends       // and where that ends, of a run that does
 	Lost    []error    // input that it would find gone; with AcceptLoss it would go on without
 	Marker  *checkpoint.Marker
+}
+
+// Ends are the offsets at which a bounded run ends; without an entry: never.
+type Ends map[Position]int64
+
+// endsOf are the bounds of partitions.
+func (s *Spec) endsOf(parts []checkpoint.Partition) Ends {
+	ends := Ends{}
+	for _, p := range parts {
+		if p.Bound < 0 {
+			continue
+		}
+		for _, at := range s.positions([]checkpoint.Partition{p}) {
+			ends[at] = p.Bound
+		}
+	}
+	return ends
+}
+
+// Endless is what --until means for a state whose run has no end.
+const Endless = "--until changes nothing: where a run ends is fixed at its first start, and the one of this state has no end; it runs until it is stopped"
+
+// Ending says where a run ends that begins now; "": nowhere.
+func Ending(u checkpoint.Until) string {
+	switch {
+	case u.Latest:
+		return ", and ends for good at what the topics hold by then (--until latest)"
+	case u.Bounded():
+		return ", and ends for good in front of the first record of each partition with the Kafka time " + u.String() + " or a later one (--until)"
+	}
+	return ""
 }
 
 // Foresee goes through a start without doing any of it: steps that change nothing are carried out, for the others it is assumed
@@ -70,6 +102,7 @@ type foreseen struct {
 	startup
 	stored Stored
 	looked bool
+	begins bool
 	out    Outlook
 }
 
@@ -106,7 +139,8 @@ func (f *foreseen) answer(ctx context.Context, step checkpoint.Step) (checkpoint
 	case checkpoint.Drop:
 		f.out.Would = fmt.Sprintf("checkpoint %d was not committed: it goes back to %d", step.Number, step.Number-1)
 	case checkpoint.Save:
-		f.out.Would = "it begins a new state"
+		f.out.Would = "it begins a new state" + Ending(f.Options.Until)
+		f.begins = true
 	}
 	return checkpoint.Done{}, nil
 }
@@ -138,6 +172,10 @@ func (f *foreseen) end(ctx context.Context, from *checkpoint.Checkpoint) (Outloo
 		}
 		f.out.Would = "it has nothing to do: the bounded run has finished"
 		return f.out, nil
+	}
+	f.out.Ends = f.Spec.endsOf(from.Partitions)
+	if len(f.out.Ends) > 0 && !f.begins {
+		f.out.Would += ", up to the end that was fixed at its first start"
 	}
 	extents, err := f.extents(ctx, from.Partitions)
 	if err != nil {

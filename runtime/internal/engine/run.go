@@ -213,7 +213,7 @@ func (e *Engine) attempt(ctx context.Context, stop <-chan struct{}) (progress bo
 	e.Options.Log.Info("running", "checkpoint", a.base.Number, "partitions", len(a.base.Partitions), "parallelism", len(a.sources))
 	if e.Options.Until.Bounded() && !a.bounded && !e.endless {
 		e.endless = true
-		e.Options.Log.Warn("--until changes nothing: where a run ends is fixed at its first start, and the one of this state has no end; it runs until it is stopped", "until", e.Options.Until.String())
+		e.Options.Log.Warn(Endless, "until", e.Options.Until.String())
 	}
 	e.board.show(a)
 	err = a.run(ctx)
