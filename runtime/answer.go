@@ -2,6 +2,8 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -24,10 +26,15 @@ type standardOutput struct{}
 func (standardOutput) Write(p []byte) (int, error) {
 	n, err := os.Stdout.Write(p)
 	if err != nil {
-		err = failure.New(failure.Disk, "make room where it goes, or send it elsewhere", err, "the answer could not be written")
+		err = failure.New(failure.Disk, "make room where it goes, or send it elsewhere", unwritten{err}, "the answer could not be written")
 	}
 	return n, err
 }
+
+// unwritten is why standard output takes nothing: it is of no use to write there why.
+type unwritten struct{ error }
+
+func (u unwritten) Unwrap() error { return u.error }
 
 // answer carries out the verbs that are about a pipeline and do not run it. Their answer goes to standard output.
 func answer(p Pipeline, set settings.Settings, spec engine.Spec) failure.Kind {
@@ -55,18 +62,34 @@ func answer(p Pipeline, set settings.Settings, spec engine.Spec) failure.Kind {
 		err = inspect.Print(standardOutput{}, set.StateDir, options, set.JSON)
 	}
 	if err != nil {
-		return refused(p, err)
+		return refused(p, set, err)
 	}
 	return 0
 }
 
-// refused says why a verb has no answer. It does not try again, as a run does.
-func refused(p Pipeline, err error) failure.Kind {
+// noAnswer is what stands in the place of an answer in JSON, where there is none. Its names do not change; new ones may come.
+type noAnswer struct {
+	Pipeline string `json:"pipeline"`
+	File     string `json:"file"`
+	Error    string `json:"error"`
+	Code     int    `json:"code"` // with which the process ends
+}
+
+// refused says why a verb has no answer, to people on standard error, and to a program that has asked for JSON where it looks for the answer. It does not try
+// again, as a run does.
+func refused(p Pipeline, set settings.Settings, err error) failure.Kind {
 	fmt.Fprintf(os.Stderr, "%s: %v\n", p.Name, err)
-	if k := failure.KindOf(err); k != failure.Transient {
-		return k
+	code := failure.KindOf(err)
+	if code == failure.Transient {
+		code = failure.Cluster
 	}
-	return failure.Cluster
+	if set.JSON && !errors.As(err, new(unwritten)) {
+		e := json.NewEncoder(os.Stdout)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		_ = e.Encode(noAnswer{p.Name, p.File, err.Error(), int(code)}) // the code says the reason, whether this is read or not
+	}
+	return code
 }
 
 // audit counts whether everything is there, and says on a terminal how far it is.
@@ -88,7 +111,7 @@ func audit(p Pipeline, set settings.Settings, spec engine.Spec, options state.Op
 		err = r.Print(standardOutput{}, set.JSON, terminal.Coloured(os.Stdout, os.LookupEnv))
 	}
 	if err != nil {
-		return refused(p, err)
+		return refused(p, set, err)
 	}
 	return r.Code()
 }
@@ -96,7 +119,7 @@ func audit(p Pipeline, set settings.Settings, spec engine.Spec, options state.Op
 // report prints what doctor has found.
 func report(p Pipeline, r *doctor.Report, set settings.Settings) failure.Kind {
 	if err := r.Print(standardOutput{}, set.JSON, terminal.Coloured(os.Stdout, os.LookupEnv)); err != nil {
-		return refused(p, err)
+		return refused(p, set, err)
 	}
 	return r.Code()
 }

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -46,12 +45,11 @@ func run(p Pipeline, args []string, env settings.Env) failure.Kind {
 		return report(p, doctor.Misset(p.Name, p.File, err), set)
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", p.Name, err)
-		return failure.KindOf(err)
+		return refused(p, set, err)
 	}
 	if set.Answer != "" {
 		if _, err := io.WriteString(standardOutput{}, set.Answer); err != nil {
-			return refused(p, err)
+			return refused(p, set, err)
 		}
 		return 0
 	}

@@ -64,8 +64,9 @@ func TestHelpNamesVariables(t *testing.T) {
 	}
 }
 
-// With doctor, wrong settings are a check that has failed, in the form that was asked for.
-func TestDoctorOfWrongSettings(t *testing.T) {
+// said runs a program and returns what it has written to standard output.
+func said(t *testing.T, p Pipeline, env settings.Env, args ...string) (string, failure.Kind) {
+	t.Helper()
 	stdout := os.Stdout
 	defer func() { os.Stdout = stdout }()
 	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
@@ -74,22 +75,75 @@ func TestDoctorOfWrongSettings(t *testing.T) {
 	}
 	defer file.Close()
 	os.Stdout = file
-	none := func(string) (string, bool) { return "", false }
-	if code := run(embedded(), []string{"doctor", "--json", "--parallelism", "0"}, none); code != failure.Usage {
-		t.Errorf("code %d", code)
-	}
+	code := run(p, args, env)
 	text, err := os.ReadFile(file.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var answer struct {
-		Checks []struct{ Check, Result, Text string }
+	return string(text), code
+}
+
+func noEnv(string) (string, bool) { return "", false }
+
+// With doctor, wrong settings are a check that has failed, in the form that was asked for.
+func TestDoctorOfWrongSettings(t *testing.T) {
+	for flag, want := range map[string]string{"--parallelism=0": `--parallelism is "0"`, "--paralelism=1": "did you mean --parallelism?"} {
+		text, code := said(t, embedded(), noEnv, "doctor", flag, "--json")
+		if code != failure.Usage {
+			t.Errorf("code %d", code)
+		}
+		var answer struct {
+			Checks []struct{ Check, Result, Text string }
+		}
+		if err := json.Unmarshal([]byte(text), &answer); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		if c := answer.Checks[0]; c.Check != "settings" || c.Result != "failure" || !strings.Contains(c.Text, want) || len(answer.Checks) < 10 {
+			t.Errorf("%s", text)
+		}
 	}
-	if err := json.Unmarshal(text, &answer); err != nil {
-		t.Fatalf("%v: %s", err, text)
+}
+
+// Who has asked for JSON gets JSON, and with it why there is no answer; who has not, nothing on standard output.
+func TestNoAnswer(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if c := answer.Checks[0]; c.Check != "settings" || c.Result != "failure" || !strings.Contains(c.Text, `--parallelism is "0"`) || len(answer.Checks) < 10 {
-		t.Errorf("%s", text)
+	for _, c := range []struct {
+		args []string
+		code failure.Kind
+		want string
+	}{
+		{[]string{"state", "--state", filepath.Join(t.TempDir(), "none")}, failure.State, "there is no state in"},
+		{[]string{"state", "--state", file}, failure.Usage, "is a file"},
+		{[]string{"state", "--stat", file}, failure.Usage, "did you mean --state?"},
+		{[]string{"state", "--name", "A B"}, failure.Usage, `--name is "A B"`},
+		{[]string{"verify", "--state", filepath.Join(t.TempDir(), "none")}, failure.State, "there is no state in"},
+		{[]string{"verify", "--since", "x"}, failure.Usage, "expected the number of a checkpoint, or kept"},
+		{[]string{"txn", "list", "--state", file, "--brokers", kafkatest.StartLiar(t).Addr}, failure.Usage, "is a file"},
+		{[]string{"txn", "list", "--brokers", "127.0.0.1:1"}, failure.Cluster, "cannot reach Kafka"},
+		{[]string{"txn", "commit"}, failure.Usage, "--json is for list"},
+		{[]string{"txn"}, failure.Usage, "wants to know what to do"},
+		{[]string{"verfy"}, failure.Usage, "did you mean verify?"},
+	} {
+		text, code := said(t, embedded(), noEnv, append(c.args, "--json")...)
+		var answer struct {
+			Pipeline, File, Error string
+			Code                  failure.Kind
+		}
+		if err := json.Unmarshal([]byte(text), &answer); err != nil {
+			t.Errorf("%v: %v in %q", c.args, err, text)
+		}
+		if code != c.code || answer.Code != code || !strings.Contains(answer.Error, c.want) || answer.Pipeline != embedded().Name || answer.File != embedded().File {
+			t.Errorf("%v: code %d, %s", c.args, code, text)
+		}
+		if c.want == "--json is for list" {
+			continue
+		}
+		if text, again := said(t, embedded(), noEnv, c.args...); text != "" || again != code {
+			t.Errorf("%v without --json: code %d, %q", c.args, again, text)
+		}
 	}
 }
 

@@ -3,6 +3,8 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -13,18 +15,20 @@ import (
 // variable counts as one that is not set. With an error, what the settings say of verb and form of the answer holds all the same.
 func Parse(args []string, env Env, d Defaults) (Settings, error) {
 	verb, args, err := splitVerb(args)
+	asked := Settings{Verb: verb, JSON: verb != Run && wantsJSON(args)}
 	if err != nil {
-		return Settings{}, err
+		return asked, err
 	}
 	action, args, err := verb.splitAction(args)
 	if err != nil {
-		return Settings{Verb: verb}, err
+		return asked, err
 	}
 	p := protection{program: true}
 	list := verb.of(options(d, &p))
 	given, answer, err := parseFlags(args, d, verb, list)
 	if err != nil || answer != "" {
-		return Settings{Verb: verb, Answer: answer}, err
+		asked.Answer = answer
+		return asked, err
 	}
 	s, err := resolve(list, &p, env, d, told{
 		look: func(o option) (text, where string, ok bool) {
@@ -41,11 +45,26 @@ func Parse(args []string, env Env, d Defaults) (Settings, error) {
 		over: func(o option) string { return "--" + o.flag + " and " + o.env + " go over it" },
 		help: flagsHelp,
 	})
-	s.Verb, s.Action, s.JSON = verb, action, given["json"] == "true"
+	s.Verb, s.Action, s.JSON = verb, action, asked.JSON
 	if err == nil && verb == Txn && (s.JSON && action != TxnList || s.Yes && action == TxnList) {
 		err = usage("%s %s has no such flag: --json is for list, --yes for the others", verb, action)
 	}
 	return s, err
+}
+
+// wantsJSON finds --json in arguments that may be wrong: who has asked for JSON is told in JSON what is wrong with them.
+func wantsJSON(args []string) (on bool) {
+	for _, a := range args {
+		text, given := strings.CutPrefix(a, "--json")
+		switch value, err := strconv.ParseBool(strings.TrimPrefix(text, "=")); {
+		case !given:
+		case text == "":
+			on = true
+		case text[0] == '=' && err == nil:
+			on = value
+		}
+	}
+	return on
 }
 
 // told is what a program is told from outside, which goes over the .eo file.

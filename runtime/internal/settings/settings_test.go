@@ -79,6 +79,7 @@ func TestParse(t *testing.T) {
 		{name: "txn does one thing", args: "txn commit --name o2 --yes", want: func(s *Settings) {
 			*s = Settings{Verb: Txn, Action: TxnCommit, Yes: true, Brokers: []string{"localhost:9092"}, Unnamed: "--brokers or EO_BROKERS", StateDir: s.StateDir, Name: "o2", TxnPrefix: "o2"}
 		}},
+		{name: "a switch has a value", args: "doctor --json=1 --json=0 --json=t", want: func(s *Settings) { s.Verb, s.JSON = Doctor, true }},
 		{name: "txn list answers in JSON", args: "txn list --json", want: func(s *Settings) {
 			*s = Settings{Verb: Txn, Action: TxnList, JSON: true, Brokers: []string{"localhost:9092"}, Unnamed: "--brokers or EO_BROKERS", StateDir: s.StateDir, Name: "orders", TxnPrefix: "orders"}
 		}},

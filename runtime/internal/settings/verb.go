@@ -92,9 +92,9 @@ func splitVerb(args []string) (Verb, []string, error) {
 	}
 	list := strings.Join(names, ", ")
 	if near := nearest(args[0], names); near != "" {
-		return "", nil, usage("%q is not a verb of this program, which has %s; did you mean %s?", args[0], list, near)
+		return "", args, usage("%q is not a verb of this program, which has %s; did you mean %s?", args[0], list, near)
 	}
-	return "", nil, usage("%q is not a verb of this program, which has %s", args[0], list)
+	return "", args, usage("%q is not a verb of this program, which has %s", args[0], list)
 }
 
 // splitAction takes the action of the verb from the arguments. Asked for help, a verb needs none.
