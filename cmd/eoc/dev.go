@@ -123,7 +123,12 @@ func (f devFlags) set(o *dev.Options, args []string, io streams) (err error) {
 	if o.Partitions = f.partitions; o.Partitions < 1 || o.Partitions > mostPartitions {
 		return unexpected("partitions", strconv.Itoa(int(o.Partitions)))
 	}
-	o.Key, o.Time = byTopic(f.key), byTopic(f.time)
+	if o.Key, err = byTopic("--key", f.key); err != nil {
+		return err
+	}
+	if o.Time, err = byTopic("--time", f.time); err != nil {
+		return err
+	}
 	o.In, o.Terminal = io.in, terminal.Is(io.in)
 	o.Out, o.Err, o.Columns, o.Colour = io.out, io.err, terminal.Is(io.out), terminal.Coloured(io.out, os.LookupEnv)
 	return nil
@@ -164,17 +169,25 @@ func parseRate(text string) (float64, error) {
 	return n / per, nil
 }
 
-// byTopic reads TOPIC=FIELD, or FIELD for all topics.
-func byTopic(list []string) map[string]string {
+// byTopic reads TOPIC=FIELD, or FIELD for all topics, one for each.
+func byTopic(flag string, list []string) (map[string]string, error) {
 	fields := map[string]string{}
 	for _, text := range list {
 		topic, field, ok := strings.Cut(text, "=")
 		if !ok {
 			topic, field = "", text
 		}
+		switch had := fields[topic]; {
+		case field == "" || ok && topic == "":
+			return nil, fmt.Errorf("%s is %q; expected FIELD, or TOPIC=FIELD", flag, text)
+		case had != "" && had != field && topic == "":
+			return nil, fmt.Errorf("%s names two fields, %s and %s; expected one, or one for each topic, TOPIC=FIELD", flag, had, field)
+		case had != "" && had != field:
+			return nil, fmt.Errorf("%s names two fields of topic %s, %s and %s; expected one", flag, topic, had, field)
+		}
 		fields[topic] = field
 	}
-	return fields
+	return fields, nil
 }
 
 // develop runs the file until it is enough.
