@@ -117,7 +117,7 @@ func (d *Difference) String() string {
 	if d.Reference {
 		says = "as the interpreter of plans says"
 	}
-	fmt.Fprintf(&b, "%s: %d records, %d %s: %d missing, %d too many", d.Topic, d.Got, d.Want, says, len(d.Missing), len(d.TooMany))
+	fmt.Fprintf(&b, "%s: %s, %d %s: %d missing, %d too many", d.Topic, many(d.Got, "record"), d.Want, says, len(d.Missing), len(d.TooMany))
 	list := func(kind, where string, records []judge.Record) {
 		for _, r := range records[:min(len(records), mostShown)] {
 			fmt.Fprintf(&b, "\n  %-8s  %s", kind, recordText(r))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // The reasons for which a start is refused. Each says the two things that do not fit, and what to do.
@@ -108,8 +109,8 @@ func (s *Startup) undecidedHelp() string {
 		return "if no other copy of the pipeline has run since, --accept-loss goes on from this state and writes the marker again; " +
 			"the program's verb `txn list` shows what is known; " + freshHelp
 	}
-	return fmt.Sprintf("look for its %d records in the sink topics with a read_committed reader, then say what became of them with the program's verb `txn commit` "+
-		"or `txn abort`; `txn list` shows what is known; %s", c.Records, freshHelp)
+	return fmt.Sprintf("look for its %s in the sink topics with a read_committed reader, then say what became of them with the program's verb `txn commit` "+
+		"or `txn abort`; `txn list` shows what is known; %s", words.Many(c.Records, "record"), freshHelp)
 }
 
 // String is which checkpoint it is of, for messages. There may be none.

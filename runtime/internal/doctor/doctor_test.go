@@ -140,7 +140,7 @@ func TestDoctor(t *testing.T) {
 
 var changing = []*regexp.Regexp{
 	regexp.MustCompile(`127\.0\.0\.1:[0-9]+`), regexp.MustCompile(`/\S*/state`), regexp.MustCompile(`id [A-Za-z0-9_-]{22}`), regexp.MustCompile(`\(v[0-9.]+\)`),
-	regexp.MustCompile(`[0-9.]+ [KMG]iB are free`), regexp.MustCompile(`(answers in|less than|wait, the oldest record is|waits in \S+ is) [0-9.]+[mµ]?s`),
+	regexp.MustCompile(`[0-9.]+ [KMG]iB are free`), regexp.MustCompile(`(answers in|less than|waits?, the oldest record is|waits in \S+ is) [0-9.]+[mµ]?s`),
 }
 
 // stable takes out what differs from run to run.
@@ -259,7 +259,7 @@ func input(t *testing.T, b *kafkatest.Broker) {
 	inState(t, p)
 	b.DeleteRecords(t, "input-in", 0, 2)
 	r = p.run(t)
-	expect(t, r, "input", doctor.Failure, "1 records of input-in/0 are gone: the state wants offset 1, the first there is 2", "--accept-loss")
+	expect(t, r, "input", doctor.Failure, "1 record of input-in/0 is gone: the state wants offset 1, the first there is 2", "--accept-loss")
 	p.cfg.Settings.AcceptLoss = true
 	if r = p.run(t); !slices.ContainsFunc(r.Checks, func(c doctor.Check) bool { return c.Check == "input" && c.Result == doctor.Warning }) {
 		t.Error("--accept-loss does not accept it")
@@ -333,7 +333,7 @@ func stale(t *testing.T, b *kafkatest.Broker) {
 	expect(t, r, "start", doctor.Failure, "checkpoint 3 is confirmed, but consumer group eo-stale has no marker any more", "--accept-loss")
 	expect(t, r, "transactional-ids", doctor.Warning, "stale-1: its transaction is open for")
 	expect(t, r, "transactional-ids", doctor.OK, "stale-0 was never used")
-	expect(t, r, "open-transactions", doctor.Warning, "stale-out/0: readers of committed records stop at offset 0, with 1 offsets behind it", "transactional id stale-1", "a start ends it")
+	expect(t, r, "open-transactions", doctor.Warning, "stale-out/0: readers of committed records stop at offset 0, with 1 offset behind it", "transactional id stale-1", "a start ends it")
 	p.OpenTxn(t, "somebody", "stale-in", kafkatest.Record{Partition: 1, Value: []byte("x")})
 	expect(t, p.run(t), "open-transactions", doctor.OK, "stale-in/1: readers of committed records stop at offset 0", "transactional id somebody", "which its coordinator ends")
 	if r.Code() != 9 {

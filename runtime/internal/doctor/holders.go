@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // openTransactions looks for partitions that readers of committed records cannot read to their end: those of sources, which the program would wait for, and
@@ -56,7 +57,7 @@ func (x *exam) held(connection int, held engine.Held) {
 	const name = "open-transactions"
 	subject := fmt.Sprintf("%s/%d", held.Topic, held.Partition)
 	if held.Denied != nil {
-		x.unknown(name, subject, "readers of committed records stop at offset %d, with %d offsets behind it, and the cluster does not tell what holds them: %v", held.Stable, held.End-held.Stable, held.Denied)
+		x.unknown(name, subject, "readers of committed records stop at offset %d, with %s behind it, and the cluster does not tell what holds them: %v", held.Stable, words.Many(held.End-held.Stable, "offset"), held.Denied)
 		return
 	}
 	if len(held.Holds) == 0 {
@@ -64,7 +65,7 @@ func (x *exam) held(connection int, held engine.Held) {
 	}
 	h := held.Holds[0]
 	own := connection == 0 && (h.Owner != nil && slices.Contains(x.engine.IDs(), h.Owner.ID) || slices.Contains(x.own(), h.Producer))
-	text := fmt.Sprintf("%s: readers of committed records stop at offset %d, with %d offsets behind it: a transaction is open (%v)", subject, h.First, held.End-h.First, h)
+	text := fmt.Sprintf("%s: readers of committed records stop at offset %d, with %s behind it: a transaction is open (%v)", subject, h.First, words.Many(held.End-h.First, "offset"), h)
 	abort := fmt.Sprintf("kafka-transactions.sh --bootstrap-server %s abort --topic %s --partition %d --start-offset %d", x.Settings.Reach(connection).Brokers[0], held.Topic, held.Partition, h.First)
 	switch {
 	case h.Untold != nil:

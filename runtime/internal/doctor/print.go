@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 func (r *Report) json(out io.Writer) error {
@@ -49,7 +51,7 @@ func (r *Report) text(out io.Writer, colour bool) error {
 		}
 	}
 	flush(&b, likewise)
-	fmt.Fprintf(&b, "\n%d ok, %s, %s, %d unknown\n", counts[OK], number(counts[Warning], "warning"), number(counts[Failure], "failure"), counts[Unknown])
+	fmt.Fprintf(&b, "\n%d ok, %s, %s, %d unknown\n", counts[OK], words.Many(counts[Warning], "warning"), words.Many(counts[Failure], "failure"), counts[Unknown])
 	_, err := io.WriteString(out, b.String())
 	return err
 }
@@ -65,14 +67,6 @@ func flush(b *strings.Builder, likewise []string) []string {
 		fmt.Fprintf(b, "%29sso it is with %s\n", "", strings.Join(likewise, ", "))
 	}
 	return nil
-}
-
-// number is a count with its noun: `1 replica`, `3 replicas`.
-func number(n int, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return fmt.Sprintf("%d %ss", n, of)
 }
 
 func days(d time.Duration) string {

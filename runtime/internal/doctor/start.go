@@ -11,6 +11,7 @@ import (
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
 	"github.com/eoc-lang/eoc/runtime/internal/kafka"
 	"github.com/eoc-lang/eoc/runtime/internal/state"
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // group checks what the cluster keeps of the pipeline: the marker and the transactional ids.
@@ -49,7 +50,7 @@ func (x *exam) marker(ctx context.Context) {
 	case m == nil:
 		x.ok(name, "", "consumer group %s has no marker: nothing was ever committed, or it has expired", group)
 	default:
-		x.ok(name, "", "consumer group %s holds the marker of checkpoint %d, %d records, of pipeline %s, incarnation %s", group, m.Checkpoint, m.Records, m.Pipeline, m.Incarnation)
+		x.ok(name, "", "consumer group %s holds the marker of checkpoint %d, %s, of pipeline %s, incarnation %s", group, m.Checkpoint, words.Many(m.Records, "record"), m.Pipeline, m.Incarnation)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/kafka"
 	"github.com/eoc-lang/eoc/runtime/internal/state"
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // slackShare is the part of a source's retention that should be left when a record is read: with less, a longer pause loses input.
@@ -124,7 +125,7 @@ func (x *exam) input(waits map[int]int64, oldest map[int]waiting) {
 			continue
 		}
 		old := max(0, time.Since(o.since))
-		text := fmt.Sprintf("%s: %d offsets wait, the oldest record is %s old (partition %d, offset %d)", s.Topic, waits[i], age(old), o.at.Partition, o.at.Next)
+		text := fmt.Sprintf("%s: %s %s, the oldest record is %s old (partition %d, offset %d)", s.Topic, words.Many(waits[i], "offset"), words.Does(waits[i], "waits", "wait"), age(old), o.at.Partition, o.at.Next)
 		t := x.of(s)
 		keep, limited := t.Settings.Millis("retention.ms")
 		switch {

@@ -9,6 +9,7 @@ import (
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/inspect"
 	"github.com/eoc-lang/eoc/runtime/internal/kafka"
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // topics checks each topic: sources first, then sinks, as declared.
@@ -61,7 +62,7 @@ func (x *exam) topic(connection int, t kafka.TopicDetails, name, use string) (ka
 	if t.Settings != nil {
 		settings = "cleanup.policy=" + t.Settings["cleanup.policy"] + " min.insync.replicas=" + t.Settings["min.insync.replicas"] + " retention.ms=" + t.Settings["retention.ms"]
 	}
-	x.ok("topics", name, "%s: %s, %s, %s (%s)", name, number(int(t.Partitions), "partition"), number(t.Replicas, "replica"), settings, use)
+	x.ok("topics", name, "%s: %s, %s, %s (%s)", name, words.Many(t.Partitions, "partition"), words.Many(t.Replicas, "replica"), settings, use)
 	if len(t.Leaderless) > 0 {
 		x.refuse("topics", name, "bring the brokers of these partitions up", "%s has partitions without a leader: %s", name, list(t.Leaderless))
 	}
@@ -95,9 +96,9 @@ func (x *exam) sink(s engine.SinkSpec, t kafka.TopicDetails) {
 	switch {
 	case known && int64(t.Replicas) < least:
 		x.refuse(name, s.Topic, fmt.Sprintf("set min.insync.replicas to at most %d, or give the topic more replicas with kafka-reassign-partitions.sh", t.Replicas),
-			"%s cannot be written: it has %s, and min.insync.replicas is %d", s.Topic, number(t.Replicas, "replica"), least)
+			"%s cannot be written: it has %s, and min.insync.replicas is %d", s.Topic, words.Many(t.Replicas, "replica"), least)
 	case known && int64(t.InSync) < least:
-		x.refuse(name, s.Topic, "bring the brokers up that hold its replicas", "%s cannot be written now: %s in sync, and min.insync.replicas is %d", s.Topic, number(t.InSync, "replica"), least)
+		x.refuse(name, s.Topic, "bring the brokers up that hold its replicas", "%s cannot be written now: %s in sync, and min.insync.replicas is %d", s.Topic, words.Many(t.InSync, "replica"), least)
 	case t.Replicas == 1:
 		x.warn(name, s.Topic, "for production take 3 replicas and min.insync.replicas=2", "%s has one replica: its results are lost with that broker's disk", s.Topic)
 	case known && least == 1:

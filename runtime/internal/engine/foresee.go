@@ -6,6 +6,7 @@ import (
 
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // Stored is what a store has loaded; see Store.Load.
@@ -157,7 +158,7 @@ func (f *foreseen) ended(ctx context.Context, c checkpoint.Committable) (checkpo
 	}
 	m := c.Marker(f.Spec.Name)
 	f.out.Marker, f.looked = &m, true
-	f.out.Would = fmt.Sprintf("it commits checkpoint %d with %d records, which is prepared, and goes on from there", c.Checkpoint, c.Records)
+	f.out.Would = fmt.Sprintf("it commits checkpoint %d with %s, which is prepared, and goes on from there", c.Checkpoint, words.Many(c.Records, "record"))
 	return checkpoint.Ended{Outcome: CommittedNow}, nil
 }
 

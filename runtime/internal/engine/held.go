@@ -10,6 +10,7 @@ import (
 
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // A broker can lose the end marker of a transaction in a partition (KAFKA-20734): the coordinator has answered that it is committed, and
@@ -283,7 +284,7 @@ func (h Held) String() string {
 	for _, x := range h.Holds {
 		by = append(by, fmt.Sprintf("%v, from offset %d on", x, x.First))
 	}
-	text := fmt.Sprintf("topic %s, partition %d: %d offsets from %d to %d", h.Topic, h.Partition, h.End-h.Stable, h.Stable, h.End-1)
+	text := fmt.Sprintf("topic %s, partition %d: %s from %d to %d", h.Topic, h.Partition, words.Many(h.End-h.Stable, "offset"), h.Stable, h.End-1)
 	if by != nil {
 		text += ", held back by " + strings.Join(by, " and ")
 	}

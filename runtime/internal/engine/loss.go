@@ -6,6 +6,7 @@ import (
 
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 const acceptLoss = "start with --accept-loss to go on without them, or with --fresh to begin anew"
@@ -95,7 +96,9 @@ func (s *startup) lost(p checkpoint.Partition, to extent) error {
 	case gone != nil:
 		return gone
 	case p.Next < to.first:
-		return failure.New(failure.Lost, acceptLoss, nil, "%d records of %s/%d are gone: the state wants offset %d, the first there is %d", to.first-p.Next, p.Topic, p.ID, p.Next, to.first)
+		gone := to.first - p.Next
+		return failure.New(failure.Lost, acceptLoss, nil, "%s of %s/%d %s gone: the state wants offset %d, the first there is %d",
+			words.Many(gone, "record"), p.Topic, p.ID, words.Does(gone, "is", "are"), p.Next, to.first)
 	case p.Next > to.end:
 		return failure.New(failure.Lost, acceptLoss, nil, "%s/%d ends at offset %d, but the state has read up to %d: records that were read are gone, and others may stand in their place", p.Topic, p.ID, to.end, p.Next)
 	}
@@ -134,7 +137,7 @@ func sameTopic(p checkpoint.Partition, t input) error {
 	case t.ID != p.TopicID:
 		return failure.New(failure.Lost, acceptLoss, nil, "topic %s was deleted and made again: its id is %s, the state has read %s", p.Topic, t.ID, p.TopicID)
 	case p.ID >= t.Partitions:
-		return failure.New(failure.Lost, acceptLoss, nil, "topic %s has %d partitions, but the state has read partition %d", p.Topic, t.Partitions, p.ID)
+		return failure.New(failure.Lost, acceptLoss, nil, "topic %s has %s, but the state has read partition %d", p.Topic, words.Many(t.Partitions, "partition"), p.ID)
 	}
 	return nil
 }

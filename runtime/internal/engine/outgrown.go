@@ -9,6 +9,7 @@ import (
 
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
 	"github.com/eoc-lang/eoc/runtime/internal/memory"
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // memoryEvery is how often it is looked how much memory is held. Go's collector is at work much more often when little is left, so
@@ -98,7 +99,7 @@ func tooSmall(over *memory.Exceeded, needs int64, keys int) error {
 		set = fmt.Sprintf("set GOMEMLIMIT=%dMiB or more", proposed)
 	}
 	return failure.New(failure.Memory, fmt.Sprintf("without any state it needs %d MiB: %s, and what its state takes beside that; nothing is lost, the next start goes on from the last checkpoint",
-		(needs+1<<20-1)>>20, set), over, "the memory limit is too small for the program itself, whose windows have %d keys", keys)
+		(needs+1<<20-1)>>20, set), over, "the memory limit is too small for the program itself, whose windows have %s", words.Many(keys, "key"))
 }
 
 // restoreEnded says whether nothing writes to the workers any more.
@@ -133,7 +134,7 @@ func (e *Engine) withHoldings(err error) error {
 	}
 	var list []string
 	for _, h := range e.holdings {
-		list = append(list, fmt.Sprintf("%s (%s) has %d keys in %d open windows", h.operator.ID, h.operator.Place, h.keys, h.windows))
+		list = append(list, fmt.Sprintf("%s (%s) has %s in %s", h.operator.ID, h.operator.Place, words.Many(h.keys, "key"), words.Many(h.windows, "open window")))
 	}
 	if len(list) == 0 {
 		return err

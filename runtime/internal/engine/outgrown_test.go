@@ -72,7 +72,7 @@ func TestOutgrownWhileRestoring(t *testing.T) {
 					t.Errorf("ended after %v with %v", took, err)
 				}
 				<-s.over
-				if want := fmt.Sprintf("has %d keys in 1 open windows", s.keys); c.counted && !strings.Contains(err.Error(), want) || !c.counted && strings.Contains(err.Error(), "keys in") {
+				if want := fmt.Sprintf("has %d keys in 1 open window", s.keys); c.counted && !strings.Contains(err.Error(), want) || !c.counted && strings.Contains(err.Error(), "keys in") {
 					t.Errorf("counted: %v, %d keys: %v", c.counted, s.keys, err)
 				}
 			})
@@ -127,7 +127,7 @@ func TestTooSmall(t *testing.T) {
 				}
 				cancel(outgrown(&memory.Exceeded{Held: c.held * mib, More: c.more * mib, Limit: 100 * mib, From: c.from}))
 				err := <-ended
-				want := fmt.Sprintf("the state has outgrown the memory: count () has %d keys in 1 open windows: ", c.keys)
+				want := fmt.Sprintf("the state has outgrown the memory: count () has %d keys in 1 open window: ", c.keys)
 				if c.left {
 					want = "the state has outgrown the memory: 95 MiB are held" // nobody knows by what
 				}

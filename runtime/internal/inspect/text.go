@@ -5,6 +5,8 @@ import (
 	"io"
 	"text/tabwriter"
 	"time"
+
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // text is the report for people.
@@ -22,7 +24,7 @@ func (r *Report) text(out io.Writer) error {
 	p("incarnation\t%s", c.Incarnation)
 	p("checkpoint\t%d, %s", c.Number, c.state())
 	if t := r.Transaction; t != nil {
-		p("transaction\t%s, producer %d, epoch %d, %d records, cluster %s", t.TransactionalID, t.ProducerID, t.ProducerEpoch, t.Records, t.Cluster)
+		p("transaction\t%s, producer %d, epoch %d, %s, cluster %s", t.TransactionalID, t.ProducerID, t.ProducerEpoch, words.Many(t.Records, "record"), t.Cluster)
 	}
 	p("group\t%s", c.Group)
 	if r.Fits {
@@ -59,7 +61,7 @@ func (r *Report) tables(p func(string, ...any)) {
 				o = stored
 			}
 		}
-		p("%s\t%s\t%s\t%d of %d key groups, %s\t%d, %s", x.Operator, or(x.Watermark), Size(o.Bytes), o.Segments, o.Groups, Size(o.SegmentBytes), o.Deltas, Size(o.DeltaBytes))
+		p("%s\t%s\t%s\t%d of %s, %s\t%d, %s", x.Operator, or(x.Watermark), Size(o.Bytes), o.Segments, words.Many(o.Groups, "key group"), Size(o.SegmentBytes), o.Deltas, Size(o.DeltaBytes))
 	}
 	p("\nCOUNT\tOPERATOR\tPARTITION\tRECORDS")
 	for _, x := range r.Counts {

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 const (
@@ -169,7 +170,7 @@ func flush(ctx context.Context, c *Cluster, client *kgo.Client, t *tally) error 
 	}
 	acked := t.acked.Load()
 	if err != nil {
-		return c.failed(err, "wait until the broker has acknowledged %d records, of which it has %d", t.sent, acked)
+		return c.failed(err, "wait until the broker has acknowledged %s, of which it has %d", words.Many(t.sent, "record"), acked)
 	}
 	if acked != t.sent {
 		return failure.New(failure.Internal, "", nil, "%d records were sent and %d acknowledged, without an error", t.sent, acked)

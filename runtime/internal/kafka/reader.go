@@ -17,6 +17,7 @@ import (
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
 	"github.com/eoc-lang/eoc/runtime/internal/record"
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // Limits of what a reader fetches ahead: up to fetches × fetchBytes, before decompression (what comes of that: unpack.go). They are small on purpose: what is
@@ -252,7 +253,7 @@ func (r *reader) outOfRange(ctx context.Context, topic string, id int32) error {
 		switch {
 		case err != nil:
 		case want < first[id]:
-			there += fmt.Sprintf("; %d records are lost, at most", first[id]-want)
+			there += fmt.Sprintf("; %s %s lost, at most", words.Many(first[id]-want, "record"), words.Does(first[id]-want, "is", "are"))
 		case want > end[id]:
 			there += "; the topic was made anew or cut back, so how many are lost is not known"
 		}

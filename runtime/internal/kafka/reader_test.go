@@ -165,7 +165,7 @@ func TestReaderOutOfRange(t *testing.T) {
 	b.Produce(t, b.in, kafkatest.Record{Value: []byte("a")}, kafkatest.Record{Value: []byte("b")}, kafkatest.Record{Value: []byte("c")})
 	b.DeleteRecords(t, b.in, 0, 2)
 	_, err := b.reader(false, engine.Position{Topic: b.in, Next: 1}).Poll(b.ctx)
-	wantKind(t, err, failure.Lost, b.in, "partition 0", "offset 1,", "from 2 to before 3", "1 records are lost", "--accept-loss")
+	wantKind(t, err, failure.Lost, b.in, "partition 0", "offset 1,", "from 2 to before 3", "1 record is lost", "--accept-loss")
 	_, err = b.reader(false, engine.Position{Topic: b.in, Next: 9}).Poll(b.ctx)
 	wantKind(t, err, failure.Lost, b.in, "partition 0", "offset 9,", "from 2 to before 3", "made anew or cut back")
 	values, _ := b.until(b.reader(false, engine.Position{Topic: b.in, Next: 2}), map[int32]int64{0: 3})

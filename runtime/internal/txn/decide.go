@@ -11,6 +11,7 @@ import (
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
 	"github.com/eoc-lang/eoc/runtime/internal/settings"
 	"github.com/eoc-lang/eoc/runtime/internal/state"
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // decide settles the newest checkpoint as a person says, with the state locked from the look to the end.
@@ -123,8 +124,8 @@ func (s *sight) showPlan(said checkpoint.Decision, out engine.Outlook) error {
 	if t.State != "" {
 		coordinator = "its transactional id stands at " + t.State
 	}
-	if err := s.print("checkpoint %d of pipeline %s is stored and not confirmed\nits transaction: %s, producer id %d, epoch %d, %d records\nwhat is known: %s; %s; %s",
-		n.Number, s.Spec.Name, c.TransactionalID, c.ProducerID, c.Epoch, c.Records, marker, coordinator, s.logs()); err != nil {
+	if err := s.print("checkpoint %d of pipeline %s is stored and not confirmed\nits transaction: %s, producer id %d, epoch %d, %s\nwhat is known: %s; %s; %s",
+		n.Number, s.Spec.Name, c.TransactionalID, c.ProducerID, c.Epoch, words.Many(c.Records, "record"), marker, coordinator, s.logs()); err != nil {
 		return err
 	}
 	will := "checkpoint %d is confirmed: the records of its transaction are taken for committed, and the next start goes on behind them"

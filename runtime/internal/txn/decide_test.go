@@ -54,7 +54,7 @@ func TestDecide(t *testing.T) {
 			p.ask(failure.Usage, settings.TxnCommit, "n\n", "Do that? [y/N]", "nothing was done: the answer was no")
 			p.ask(failure.Usage, settings.TxnCommit, "\n", "nothing was done")
 			p.stands(2, false, -1)
-			p.ask(failure.Transient, settings.TxnCommit, "y\n", "1 records", "done: the next start goes on from checkpoint 2")
+			p.ask(failure.Transient, settings.TxnCommit, "y\n", "1 record\n", "done: the next start goes on from checkpoint 2")
 			p.stands(2, true, 2)
 			p.sees("a", "b")
 			if r := p.list(); r.Next != "start the program" || r.Conclusion != "there is nothing to decide: checkpoint 2 is confirmed; at a start it goes on from checkpoint 2" {

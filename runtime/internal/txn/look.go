@@ -10,6 +10,7 @@ import (
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
 	"github.com/eoc-lang/eoc/runtime/internal/kafka"
 	"github.com/eoc-lang/eoc/runtime/internal/state"
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // sight is what there is to know, gathered without changing anything.
@@ -241,8 +242,8 @@ func (s *sight) unknownHelp(lost []held) string {
 		return "look whether their records are wanted; an administrator ends them with `kafka-transactions.sh abort`, which drops the records"
 	}
 	n := s.setup.Newest
-	look := fmt.Sprintf("do not abort the transaction of checkpoint %d yet: it is not confirmed, and what is there of its %d records would be made again. Look for them in the sink topics with a read_committed reader",
-		n.Number, n.Committable.Records)
+	look := fmt.Sprintf("do not abort the transaction of checkpoint %d yet: it is not confirmed, and what is there of its %s would be made again. Look for them in the sink topics with a read_committed reader",
+		n.Number, words.Many(n.Committable.Records, "record"))
 	if s.unread == nil {
 		return look + "; then say what became of them with the program's verb `txn commit` or `txn abort`, behind which `txn repair` knows it"
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
 	"github.com/eoc-lang/eoc/runtime/internal/state"
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // repair writes the end markers that a broker has lost, where it is known what the transaction was.
@@ -86,7 +87,7 @@ func (s *sight) showLost(lost []held) error {
 		}[h.fate]
 		offsets := ""
 		if h.offsets > 0 {
-			offsets = fmt.Sprintf(", %d offsets are held back", h.offsets)
+			offsets = fmt.Sprintf(", %s %s held back", words.Many(h.offsets, "offset"), words.Does(h.offsets, "is", "are"))
 		}
 		if err := s.print("%s/%d from offset %d%s: by %v\n  %s (%s): %s", h.Topic, h.Partition, h.First, offsets, h.Hold, h.fate, h.why, does); err != nil {
 			return err

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // text is the report for people.
@@ -24,11 +26,11 @@ func (r *Report) text(out io.Writer) error {
 		p("state\tcheckpoint %d, not confirmed, in %s (%s)", r.Checkpoint.Number, r.Directory, r.Use)
 	}
 	if t := r.Transaction; t != nil {
-		p("its transaction\t%s, producer %d, epoch %d, %d records", t.TransactionalID, t.ProducerID, t.ProducerEpoch, t.Records)
+		p("its transaction\t%s, producer %d, epoch %d, %s", t.TransactionalID, t.ProducerID, t.ProducerEpoch, words.Many(t.Records, "record"))
 	}
 	marker := "none"
 	if m := r.Marker; m != nil {
-		marker = fmt.Sprintf("checkpoint %d, %d records, producer %s, incarnation %s", m.Checkpoint, m.Records, m.Producer, m.Incarnation)
+		marker = fmt.Sprintf("checkpoint %d, %s, producer %s, incarnation %s", m.Checkpoint, words.Many(m.Records, "record"), m.Producer, m.Incarnation)
 	}
 	if r.Pending {
 		marker += "; an open transaction writes the next one"

@@ -9,6 +9,7 @@ import (
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/ui"
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // conservation checks for each partition of a source that every record that was read is in a window, in a side output, in a sink or in a count (I8).
@@ -39,14 +40,14 @@ func (a *auditor) conservation() {
 	}
 	a.tallies()
 	if bad > 0 {
-		a.add(name, "", Differs, bug, "of %d of %d source partitions the counts do not add up", bad, len(a.cp.Partitions))
+		a.add(name, "", Differs, bug, "of %d of %s the counts do not add up", bad, words.Many(len(a.cp.Partitions), "source partition"))
 		return
 	}
 	since := "since checkpoint 0"
 	if account.Since > 0 {
 		since = fmt.Sprintf("since checkpoint %d, when the program got its operators", account.Since)
 	}
-	a.add(name, "", Holds, "", "of %d source partitions every record that was read is accounted for, %s", len(a.cp.Partitions), since)
+	a.add(name, "", Holds, "", "of %s every record that was read is accounted for, %s", words.Many(len(a.cp.Partitions), "source partition"), since)
 }
 
 const bug = "this is a bug of eoc, or the state was changed: please report it with the output of `state --json`"
@@ -75,7 +76,7 @@ func (a *auditor) tallies() {
 	}
 	for topic, n := range have {
 		if want[topic] != n {
-			a.add("counts", topic, Differs, bug, "the operators have made %d records for topic %s, and brokers have acknowledged %d", want[topic], topic, n)
+			a.add("counts", topic, Differs, bug, "the operators have made %s for topic %s, and brokers have acknowledged %d", words.Many(want[topic], "record"), topic, n)
 		}
 	}
 }
@@ -155,11 +156,11 @@ func (s span) holds(n int64) bool { return s.low <= n && n <= s.high }
 func (s span) String() string {
 	switch {
 	case s.low == s.high:
-		return fmt.Sprint(s.low)
+		return words.Many(s.low, "row")
 	case s.high == math.MaxInt64:
-		return fmt.Sprintf("at least %d", s.low)
+		return "at least " + words.Many(s.low, "row")
 	}
-	return fmt.Sprintf("%d to %d", s.low, s.high)
+	return fmt.Sprintf("%d to %d rows", s.low, s.high)
 }
 
 // faults follows the rows of one source partition from operator to operator and says where more or fewer came out than went in.
@@ -204,12 +205,12 @@ func (f *flows) through(node ui.Node, in span, n map[string]int64, topic string)
 	case "source":
 		left := n["read"] - n["null"] - n["rejected"]
 		if left < 0 {
-			fault = fmt.Sprintf("%d records were read, but %d had no value and %d were rejected", n["read"], n["null"], n["rejected"])
+			fault = fmt.Sprintf("%s read, but %d had no value and %d were rejected", words.Many(n["read"], "record")+words.Does(n["read"], " was", " were"), n["null"], n["rejected"])
 		}
 		return all(exactly(left)), fault
 	case "window":
 		if kept := n["late"] + n["aggregated"] + n["rejected"]; !results && !in.holds(kept) {
-			fault = fmt.Sprintf("%v rows came in, %d are aggregated, %d late and %d rejected", in, n["aggregated"], n["late"], n["rejected"])
+			fault = fmt.Sprintf("%v came in, %d are aggregated, %d late and %d rejected", in, n["aggregated"], n["late"], n["rejected"])
 		}
 		made := exactly(0)
 		if results {
@@ -218,13 +219,13 @@ func (f *flows) through(node ui.Node, in span, n map[string]int64, topic string)
 		return all(made), fault
 	case "sink", deadLetter:
 		if !in.holds(n["out"]) {
-			fault = fmt.Sprintf("%v rows came in, %d were written", in, n["out"])
+			fault = fmt.Sprintf("%v came in, %d were written", in, n["out"])
 		}
 		return all(exactly(0)), fault
 	}
 	gone := n["filtered"] + n["rejected"]
 	if in.high < gone {
-		fault = fmt.Sprintf("%v rows came in, but %d were filtered and %d rejected", in, n["filtered"], n["rejected"])
+		fault = fmt.Sprintf("%v came in, but %d were filtered and %d rejected", in, n["filtered"], n["rejected"])
 	}
 	left := span{max(0, in.low-gone), in.high}
 	if in.high != math.MaxInt64 {

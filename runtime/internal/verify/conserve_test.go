@@ -150,3 +150,22 @@ func TestCounted(t *testing.T) {
 		}
 	}
 }
+
+// TestOneOfIt: a number of things is a sentence, also if it is one.
+func TestOneOfIt(t *testing.T) {
+	one := &auditor{report: &Report{}, Config: Config{Graph: shop, Spec: engine.Spec{Program: "this", Sinks: shopSinks}}}
+	one.cp = &checkpoint.Checkpoint{Partitions: shopParts[2:], Account: &checkpoint.Account{Program: "this"}}
+	one.conservation()
+	if got := one.report.Checks[0].Text; got != "of 1 source partition every record that was read is accounted for, since checkpoint 0" {
+		t.Error(got)
+	}
+	for n, want := range map[int64]string{0: "all 0 records are there", 1: "the only record is there", 2: "all 2 records are there"} {
+		if got := (&Sink{Written: n}).whole(""); got != want {
+			t.Error(got)
+		}
+	}
+	r := &Report{Verdict: Holds, Sinks: []Sink{{Verdict: Holds, Found: 1}}}
+	if got := r.conclusion(); got != "It holds: 1 record in 1 partition of sinks, as it was written." {
+		t.Error(got)
+	}
+}

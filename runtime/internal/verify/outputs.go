@@ -12,6 +12,7 @@ import (
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
 	"github.com/eoc-lang/eoc/runtime/internal/kafka"
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // output is a partition of a sink's topic that is compared.
@@ -130,12 +131,13 @@ func (a *auditor) absent(o *output, t kafka.TopicDetails) bool {
 	case t.Err != nil:
 		o.sink.unknown("grant DESCRIBE and READ on the topic", "the topic cannot be seen: %v", t.Err)
 	case t.Partitions == 0:
-		o.sink.unknown("if that was meant to be so, make it again and start the program, which then compares the new one", "the topic does not exist any more, and with it %d records", o.Records)
+		o.sink.unknown("if that was meant to be so, make it again and start the program, which then compares the new one", "the topic does not exist any more, and with it %s", words.Many(o.Records, "record"))
 	case t.ID != o.TopicID && slices.ContainsFunc(a.cp.Account.Outputs, func(n checkpoint.Output) bool { return n.Topic == o.Topic && n.TopicID == t.ID }):
 		o.sink.Verdict = Unchecked
-		o.sink.Text = fmt.Sprintf("the topic was deleted and made again: %d records that were written to the one before (id %s) are gone with it, and only those in the new one are compared", o.Records, o.TopicID)
+		o.sink.Text = fmt.Sprintf("the topic was deleted and made again: %s that %s written to the one before (id %s) %s gone with it, and only those in the new one are compared",
+			words.Many(o.Records, "record"), words.Does(o.Records, "was", "were"), o.TopicID, words.Does(o.Records, "is", "are"))
 	case t.ID != o.TopicID:
-		o.sink.unknown("if that was meant to be so, start the program once: from its next checkpoint on the new one is compared", "the topic was deleted and made again: %d records were written to the one before (id %s)", o.Records, o.TopicID)
+		o.sink.unknown("if that was meant to be so, start the program once: from its next checkpoint on the new one is compared", "the topic was deleted and made again: %s %s written to the one before (id %s)", words.Many(o.Records, "record"), words.Does(o.Records, "was", "were"), o.TopicID)
 	default:
 		return false
 	}
@@ -223,7 +225,7 @@ func (a *auditor) short(ctx context.Context, o *output, end int64, held engine.H
 	}
 	switch h := held.Holds[0]; {
 	case o.own[h.Producer] && h.First < o.Next:
-		o.sink.differs(engine.RepairHelp, "records of a committed transaction cannot be read from offset %d on: its end marker is missing (%v), and %d offsets wait behind it", h.First, h, held.End-h.First)
+		o.sink.differs(engine.RepairHelp, "records of a committed transaction cannot be read from offset %d on: its end marker is missing (%v), and %s %s behind it", h.First, h, words.Many(held.End-h.First, "offset"), words.Does(held.End-h.First, "waits", "wait"))
 	default:
 		o.sink.unknown("wait until it ends; `PROGRAM doctor` says whether it hangs", "an open transaction of somebody else (%v) holds readers of committed records back at offset %d, and the checkpoint has records up to %d", h, h.First, o.Next-1)
 	}
@@ -269,7 +271,7 @@ func (o *output) begin(starts []start, forgotten, first, last int64) {
 	}
 	if len(kept) == 0 {
 		o.sink.Since = last
-		o.sink.unknown("a longer retention.ms of the topic leaves more to compare", "the topic begins at offset %d, behind the last place at which comparing can begin: %d records were written, the last at offset %d", first, o.Records, o.Next-1)
+		o.sink.unknown("a longer retention.ms of the topic leaves more to compare", "the topic begins at offset %d, behind the last place at which comparing can begin: %s %s written, the last at offset %d", first, words.Many(o.Records, "record"), words.Does(o.Records, "was", "were"), o.Next-1)
 		return
 	}
 	for i, s := range kept {
@@ -395,7 +397,8 @@ func (a *auditor) judge(o *output, idle bool) {
 		missing += max(0, p.want.Records-p.got.Records)
 		surplus += max(0, p.got.Records-p.want.Records)
 		if unlike == "" && (p.want.Records != p.got.Records || p.want.Sum != p.got.Sum && o.Untold == 0) {
-			unlike = fmt.Sprintf("between checkpoints %d and %d (offsets %d to %d) %d records were written and %d are there", p.after, p.upTo, p.want.Next, p.to-1, p.want.Records, p.got.Records)
+			unlike = fmt.Sprintf("between checkpoints %d and %d (offsets %d to %d) %s %s written and %d %s there", p.after, p.upTo, p.want.Next, p.to-1,
+				words.Many(p.want.Records, "record"), words.Does(p.want.Records, "was", "were"), p.got.Records, words.Does(p.got.Records, "is", "are"))
 		}
 	}
 	switch {
@@ -404,16 +407,16 @@ func (a *auditor) judge(o *output, idle bool) {
 	case surplus > 0:
 		s.differs("another copy of the pipeline has written them, or an aborted transaction is visible: consumers get them twice", "%s: %d too many", unlike, surplus)
 	case o.behind > 0:
-		s.differs("another copy of the pipeline has written them, or they are of a transaction that the state does not know", "%d committed records of the pipeline's own producers stand behind its last checkpoint, the first at offset %d", o.behind, o.behindFirst)
+		s.differs("another copy of the pipeline has written them, or they are of a transaction that the state does not know", "%s of the pipeline's own producers %s behind its last checkpoint, the first at offset %d", words.Many(o.behind, "committed record"), words.Does(o.behind, "stands", "stand"), o.behindFirst)
 	case o.others > 0 && !o.mixed && !a.Settings.Shared:
-		s.differs("if others may write there say --shared; else find them: a second pipeline with this sink doubles its results", "%d records of other producers, the first at offset %d (producer id %s)", o.others, o.other.Offset, producerName(o.other.Producer))
+		s.differs("if others may write there say --shared; else find them: a second pipeline with this sink doubles its results", "%s of other producers, the first at offset %d (producer id %s)", words.Many(o.others, "record"), o.other.Offset, producerName(o.other.Producer))
 		if missing > 0 {
-			s.Text += fmt.Sprintf("; and %d of the pipeline's records are missing: %s", missing, unlike)
+			s.Text += fmt.Sprintf("; and %d of the pipeline's records %s missing: %s", missing, words.Does(missing, "is", "are"), unlike)
 		}
 	case missing > 0 && o.compacted:
-		s.unknown("a topic with cleanup.policy=delete can be compared", "%d of %d records are not there, and the topic is compacted, or does not show whether it is: a later record of the same key may have replaced them", missing, s.Written)
+		s.unknown("a topic with cleanup.policy=delete can be compared", "%d of %s %s not there, and the topic is compacted, or does not show whether it is: a later record of the same key may have replaced them", missing, words.Many(s.Written, "record"), words.Does(missing, "is", "are"))
 	case missing > 0:
-		s.differs("the brokers have lost records of committed transactions: look at their logs", "%s: %d are missing", unlike, missing)
+		s.differs("the brokers have lost records of committed transactions: look at their logs", "%s: %d %s missing", unlike, missing, words.Does(missing, "is", "are"))
 	case unlike != "":
 		s.differs("look at the brokers' logs", "there are as many records as were written, but not those: %s at other offsets", unlike)
 	case o.Untold > 0:
@@ -421,7 +424,7 @@ func (a *auditor) judge(o *output, idle bool) {
 	case o.lacks >= a.Settings.Since && !a.Settings.SinceKept:
 		a.later(o)
 	default:
-		s.Verdict, s.Text = Holds, fmt.Sprintf("all %d records are there", s.Written)
+		s.Verdict, s.Text = Holds, s.whole("")
 	}
 	if s.Verdict != Differs && o.others > 0 {
 		s.Text += fmt.Sprintf("; besides %d of other producers", o.others)
@@ -438,6 +441,14 @@ func producerName(id int64) string {
 	return fmt.Sprint(id)
 }
 
+// whole says that everything is there that was written since then.
+func (s *Sink) whole(since string) string {
+	if s.Written == 1 {
+		return "the only record" + since + " is there"
+	}
+	return fmt.Sprintf("all %d records%s are there", s.Written, since)
+}
+
 // later says that what is there holds, but is not all.
 func (a *auditor) later(o *output) {
 	s := &o.sink
@@ -449,5 +460,5 @@ func (a *auditor) later(o *output) {
 	case o.lacks < a.cp.Account.Forgotten:
 		why = "the topic does not keep what was written before, or its producers are not remembered"
 	}
-	s.unknown("--since kept compares what there is, and no more", "all %d records since checkpoint %d are there; %s (%d records)", s.Written, s.Since, why, before)
+	s.unknown("--since kept compares what there is, and no more", "%s; %s (%s)", s.whole(fmt.Sprintf(" since checkpoint %d", s.Since)), why, words.Many(before, "record"))
 }

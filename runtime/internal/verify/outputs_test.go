@@ -204,18 +204,18 @@ func TestHolds(t *testing.T) {
 func TestLostRecord(t *testing.T) {
 	b := newBed(t)
 	b.spoil(b.LoseOne, -1)
-	b.expect(b.verify(), verify.Differs, "1 are missing", "the brokers have lost records of committed transactions")
+	b.expect(b.verify(), verify.Differs, "1 is missing", "the brokers have lost records of committed transactions")
 	b.feed(20)
 	b.run(b.sent*4/5-1, nil)
-	b.expect(b.verify(), verify.Differs, "1 are missing")
-	b.expect(b.verify(shared), verify.Differs, "1 are missing")
+	b.expect(b.verify(), verify.Differs, "1 is missing")
+	b.expect(b.verify(shared), verify.Differs, "1 is missing")
 }
 
 // So is one that has a record twice.
 func TestDoubledRecord(t *testing.T) {
 	b := newBed(t)
 	b.spoil(b.DoubleOne, 1)
-	b.expect(b.verify(), verify.Differs, "1 committed records of the pipeline's own producers stand behind its last checkpoint")
+	b.expect(b.verify(), verify.Differs, "1 committed record of the pipeline's own producers stands behind its last checkpoint")
 	for range 2 { // until there are more records in each partition
 		b.feed(40)
 		b.run(1+b.sent*4/5, nil)
@@ -230,11 +230,11 @@ func TestForeignRecord(t *testing.T) {
 	b.run(16, nil)
 	b.expect(b.verify(), verify.Holds)
 	b.Produce(t, "out", kafkatest.Record{Partition: 1, Value: []byte("foreign")})
-	b.expect(b.verify(), verify.Differs, "1 records of other producers", "a second pipeline with this sink doubles its results")
+	b.expect(b.verify(), verify.Differs, "1 record of other producers", "a second pipeline with this sink doubles its results")
 	b.expect(b.verify(shared), verify.Holds, "besides 1 of other producers")
 	b.feed(20)
 	b.run(33, nil)
-	b.expect(b.verify(), verify.Differs, "1 records of other producers")
+	b.expect(b.verify(), verify.Differs, "1 record of other producers")
 	b.expect(b.verify(shared), verify.Holds, "besides 1 of other producers")
 }
 
@@ -248,8 +248,8 @@ func TestTransactionWithoutCheckpoint(t *testing.T) {
 	if err := txn.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	b.expect(b.verify(), verify.Differs, "stand behind its last checkpoint")
-	b.expect(b.verify(shared), verify.Differs, "stand behind its last checkpoint")
+	b.expect(b.verify(), verify.Differs, "behind its last checkpoint")
+	b.expect(b.verify(shared), verify.Differs, "behind its last checkpoint")
 }
 
 // An old copy of the state is no proof of anything behind it: what the pipeline has committed since is nothing that differs, whatever producers it had. What
@@ -274,7 +274,7 @@ func TestOldCopy(t *testing.T) {
 	b.Produce(t, "out", kafkatest.Record{Value: []byte("foreign, or of a producer that the copy does not know")})
 	b.expect(b.verify(), verify.Unknown)
 	b.dir = newer
-	b.expect(b.verify(), verify.Differs, "1 records of other producers")
+	b.expect(b.verify(), verify.Differs, "1 record of other producers")
 }
 
 // What a topic does not keep cannot be compared, and that is said: never that it holds.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // Print writes the report. Colour is for terminals.
@@ -94,7 +96,7 @@ func (r *Report) conclusion() string {
 	case Unknown:
 		return "Nothing differs, but not everything could be compared: see `unknown` above."
 	}
-	return fmt.Sprintf("It holds: %d records in %d partitions of sinks, as they were written.", written, partitions)
+	return fmt.Sprintf("It holds: %s in %s of sinks, as %s written.", words.Many(written, "record"), words.Many(partitions, "partition"), words.Does(written, "it was", "they were"))
 }
 
 // Line shows on a terminal how far a long reading is, once a second.
@@ -116,7 +118,7 @@ func (l *Line) Show(read, all int64) {
 	}
 	l.last, l.shown = now, true
 	left := time.Duration(float64(now.Sub(l.began)) * float64(all-read) / float64(max(1, read))).Round(time.Second)
-	fmt.Fprintf(l.Out, "\r\x1b[Kread %d of %d offsets (%d %%), about %v left", read, all, 100*read/max(1, all), left)
+	fmt.Fprintf(l.Out, "\r\x1b[Kread %d of %s (%d %%), about %v left", read, words.Many(all, "offset"), 100*read/max(1, all), left)
 }
 
 // Clear takes the line away.

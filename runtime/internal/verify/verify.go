@@ -19,6 +19,7 @@ import (
 	"github.com/eoc-lang/eoc/runtime/internal/settings"
 	"github.com/eoc-lang/eoc/runtime/internal/state"
 	"github.com/eoc-lang/eoc/runtime/internal/ui"
+	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
 // Verdict is what came of a comparison.
@@ -264,7 +265,7 @@ func (a *auditor) judgeMarker() {
 	case m.Checkpoint > 0 && a.cp.Committable.TransactionalID != "" && *m != a.cp.Committable.Marker(n.Pipeline):
 		a.judgeMarked(m)
 	default:
-		a.add(name, group, Holds, "", "consumer group %s holds the marker of checkpoint %d with %d records, as the state has it", group, m.Checkpoint, m.Records)
+		a.add(name, group, Holds, "", "consumer group %s holds the marker of checkpoint %d with %s, as the state has it", group, m.Checkpoint, words.Many(m.Records, "record"))
 	}
 }
 
@@ -283,7 +284,7 @@ func (a *auditor) judgeMarked(m *checkpoint.Marker) {
 		return
 	}
 	a.add(name, group, Differs, "another copy of the state has run: find out which one is to go on, and delete the other",
-		"the marker of checkpoint %d in consumer group %s says %d records of producer %s, the state says %d of producer %s", m.Checkpoint, group, m.Records, m.Producer, want.Records, want.Producer)
+		"the marker of checkpoint %d in consumer group %s says %s of producer %s, the state says %d of producer %s", m.Checkpoint, group, words.Many(m.Records, "record"), m.Producer, want.Records, want.Producer)
 }
 
 func (r *Report) sum() *Report {
