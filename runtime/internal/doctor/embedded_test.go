@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/eoc-lang/eoc/internal/kafkatest"
+	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
 	"github.com/eoc-lang/eoc/runtime/internal/doctor"
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/settings"
@@ -75,6 +76,14 @@ func TestUntil(t *testing.T) {
 	if slices.ContainsFunc(r.Checks, func(c doctor.Check) bool { return strings.Contains(c.Text, "changes nothing") }) {
 		t.Error("an end that was fixed is called none")
 	}
+
+	p.bound = 5
+	p.cfg.Settings.StateDir = filepath.Join(t.TempDir(), "state")
+	p.save(t, 2, 5, func(c *checkpoint.Checkpoint) { c.Ended = c.Number == 2 })
+	r = p.run(t)
+	expect(t, r, "start", doctor.OK, "it has nothing to do: the bounded run has finished")
+	expect(t, r, "input", doctor.OK, "nothing is read any more")
+	expect(t, r, "retention", doctor.OK, "nothing is written any more")
 }
 
 // TestUnnamedBrokers: who has named no brokers is told which ones are asked, whether they answer or not.

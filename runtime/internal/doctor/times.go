@@ -24,6 +24,11 @@ func (x *exam) times(ctx context.Context) {
 		x.unknown("retention", "", "there is no contact to the cluster")
 		return
 	}
+	if !x.begins() && x.view.Newest.Ended && x.outlook != nil {
+		x.ok("input", "", "nothing is read any more: the run has ended for good")
+		x.ok("retention", "", "nothing is written any more")
+		return
+	}
 	next, ends := x.next()
 	if next == nil {
 		x.unknown("input", "", "where reading would go on is not known")

@@ -81,6 +81,40 @@ func TestPrint(t *testing.T) {
 	}
 }
 
+// Of a run that has ended there is nothing to go on with, and a directory that was given by a part of its path is named by the whole.
+func TestEnded(t *testing.T) {
+	dir := stored(t)
+	b, err := state.OpenBolt(dir, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := b.Confirm(1); err != nil {
+		t.Fatal(err)
+	}
+	newest, _, _, err := b.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := newest.Next()
+	last.Partitions, last.Ended = newest.Partitions, true
+	last.Committable = newest.Committable
+	last.Committable.Checkpoint, last.Committable.TransactionalID = 2, "orders-0"
+	if err := b.Save(last); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Dir(dir))
+	var out bytes.Buffer
+	if err := inspect.Print(&out, filepath.Base(dir), options(), false); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"has nothing to go on with: the run has ended for good", filepath.Base(dir) + " (" + dir + "), "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, &out)
+		}
+	}
+}
+
 // A program that has changed is told how.
 func TestDifference(t *testing.T) {
 	o := options()
@@ -96,7 +130,10 @@ func TestDifference(t *testing.T) {
 
 // What cannot be shown has the code with which a start would end.
 func TestRefusals(t *testing.T) {
-	empty, damaged := t.TempDir(), stored(t)
+	empty, hollow, damaged := t.TempDir(), t.TempDir(), stored(t)
+	if err := os.WriteFile(filepath.Join(hollow, "state.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -112,6 +149,7 @@ func TestRefusals(t *testing.T) {
 		{filepath.Join(empty, "none"), failure.State, "there is no state in " + empty + "/none, which does not exist; name"},
 		{empty, failure.State, "there is no state in " + empty + "; name"},
 		{"none", failure.State, "there is no state in none (" + here + "/none), which does not exist"},
+		{hollow, failure.State, "is damaged: it is empty"},
 		{damaged, failure.State, "is damaged: neither of its two meta pages is valid"},
 		{filepath.Join(damaged, "state.db"), failure.Usage, "--state wants the directory that the file is in"},
 	} {

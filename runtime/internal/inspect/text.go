@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/eoc-lang/eoc/runtime/internal/state"
 	"github.com/eoc-lang/eoc/runtime/internal/words"
 )
 
@@ -13,7 +14,7 @@ import (
 func (r *Report) text(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	p := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) } // Flush returns the error
-	p("directory\t%s%s", r.Directory, r.use())
+	p("directory\t%s%s", state.Where(r.Directory), r.use())
 	p("file\t%s, of which %s hold state, written %s", Size(r.Bytes), Size(r.LiveBytes), r.Written.Format(time.RFC3339))
 	if r.Checkpoint == nil {
 		p("checkpoint\tnone was ever stored")
@@ -27,10 +28,13 @@ func (r *Report) text(out io.Writer) error {
 		p("transaction\t%s, producer %d, epoch %d, %s, cluster %s", t.TransactionalID, t.ProducerID, t.ProducerEpoch, words.Many(t.Records, "record"), t.Cluster)
 	}
 	p("group\t%s", c.Group)
-	if r.Fits {
-		p("this program\tcan go on from it")
-	} else {
+	switch {
+	case !r.Fits:
 		p("this program\tcannot go on from it: %s", r.Difference)
+	case c.Ended:
+		p("this program\tis that of the state, and has nothing to go on with: the run has ended for good")
+	default:
+		p("this program\tcan go on from it")
 	}
 	r.tables(p)
 	return w.Flush()

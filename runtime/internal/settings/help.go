@@ -23,7 +23,7 @@ var exitCodes = []struct {
 }{
 	{0, "stopped or finished: everything read is in a committed checkpoint"},
 	{failure.Internal, "a bug of eoc: please report the log"},
-	{failure.Usage, "a flag or an environment variable is wrong"},
+	{failure.Usage, "a flag, an environment variable or the path of the state is wrong"},
 	{failure.Record, "a bad record or result, under on_error fail"},
 	{failure.Fenced, "another copy owns the pipeline or its state directory: one runs at a time"},
 	{failure.State, "the state is refused: damaged, too old, or of another program"},
@@ -45,6 +45,8 @@ func helpText(d Defaults, of Verb, list []option) string {
 		fmt.Fprintf(&b, "%s\nUsage:\n  %s %s [flags]\n\n%s", about(of), d.Name, of.usage(), of.actionsText())
 	}
 	fmt.Fprintf(&b, "Flags, each with its environment variable if it has one. A flag goes over the variable, the variable over %s.\n", d.File)
+	idle := of.about().idle
+	list = slices.DeleteFunc(slices.Clone(list), func(o option) bool { return slices.Contains(idle, o.flag) })
 	width := 0
 	for _, o := range list {
 		width = max(width, utf8.RuneCountInString(o.usage()))
@@ -57,6 +59,9 @@ func helpText(d Defaults, of Verb, list []option) string {
 	}
 	fmt.Fprintf(&b, "  %s  show this text\n", pad("--help", width))
 	fmt.Fprintf(&b, "  %s  show what the program was made of\n", pad("--version", width))
+	if idle != nil {
+		fmt.Fprintf(&b, "\nFlags and variables that only a run needs are taken, and change nothing here: --%s.\n", strings.Join(idle, ", --"))
+	}
 	if of == State {
 		return b.String() + exitText(failure.Usage, failure.State, failure.Disk)
 	}

@@ -131,6 +131,8 @@ func TestParseErrors(t *testing.T) {
 		{args: []string{"-x"}, want: "-x is not a flag of this program"},
 		{args: []string{"start"}, want: `"start" is not a verb of this program, which has run, doctor, state, txn, verify; did you mean state?`},
 		{args: []string{"diagnose"}, want: `"diagnose" is not a verb of this program, which has run, doctor, state, txn, verify; --help`},
+		{args: []string{"help"}, want: "did you mean --help?"},
+		{args: []string{"version"}, want: "did you mean --version?"},
 		{args: []string{"--fresh", "run"}, want: `"run" is not expected: what is no flag is a verb, and stands first`},
 		{args: []string{"state", "--brokers=a"}, want: "--brokers is not a flag of its verb state"},
 		{args: []string{"txn"}, want: "txn wants to know what to do, before any flag: list, commit, abort, repair"},

@@ -31,6 +31,7 @@ type verb struct {
 	name  Verb
 	help  string
 	flags []string // those of run that it has, besides its own; nil: all of them
+	idle  []string // those of them that mean nothing to it: it takes them all the same, so that the flags of a service will do
 	// actions are what it can do, of which one has to be named; nil: it is one thing.
 	actions []action
 	own     []option // its own, besides --json
@@ -42,7 +43,7 @@ type action struct{ name, help string }
 // verbs are all of them, in the order of --help.
 var verbs = []verb{
 	{name: Run, help: "run the pipeline; without a verb too"},
-	{name: Doctor, help: "check everything that a start needs, and change nothing"},
+	{name: Doctor, help: "check everything that a start needs, and change nothing", idle: []string{"log-format", "log-level", "progress"}},
 	{name: State, help: "show what the state directory holds, without Kafka and also while the program runs", flags: []string{"state", "name"}},
 	{name: Txn, help: "show the pipeline's transactions in the cluster, decide one, repair one",
 		flags: []string{"brokers", "tls", "tls-ca", "tls-cert", "tls-key", "sasl-mechanism", "sasl-user", "state", "name"},
@@ -53,6 +54,7 @@ var verbs = []verb{
 			{TxnRepair, "write the end markers of transactions that a broker has lost; may be done while the program runs"},
 		}},
 	{name: Verify, help: "count whether all that was read and written is there, also while the program runs; it changes nothing",
+		idle: []string{"until", "parallelism", "checkpoint-interval", "create-topics", "fresh", "accept-loss", "log-format", "log-level", "http", "ui", "pprof"},
 		own: []option{
 			{flag: "since", value: "CHECKPOINT|kept", help: "begin at that checkpoint or at the next that is known, or at the first of which topics keep everything; default 0, everything", set: setSince},
 			{flag: "shared", help: "other producers may write to the topics of sinks: their records are counted, and no fault", set: setSwitch(func(s *Settings) *bool { return &s.Shared })},
@@ -91,6 +93,9 @@ func splitVerb(args []string) (Verb, []string, error) {
 		names = append(names, string(v.name))
 	}
 	list := strings.Join(names, ", ")
+	if args[0] == "help" || args[0] == "version" {
+		return "", args, usage("%q is not a verb of this program, which has %s; did you mean --%s?", args[0], list, args[0])
+	}
 	if near := nearest(args[0], names); near != "" {
 		return "", args, usage("%q is not a verb of this program, which has %s; did you mean %s?", args[0], list, near)
 	}

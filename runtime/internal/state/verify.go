@@ -121,6 +121,8 @@ func (v *verifier) readMeta() error {
 	switch {
 	case failed != nil:
 		return failed
+	case v.size == 0:
+		return found("it is empty")
 	case !valid:
 		return found("neither of its two meta pages is valid")
 	case v.pageSize < 512 || v.pageSize > 1<<20 || v.pageSize&(v.pageSize-1) != 0:

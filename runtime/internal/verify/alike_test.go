@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
@@ -46,6 +48,7 @@ func TestAlike(t *testing.T) {
 		{"between places", []*output{busy(), quiet(), made()}, 600, []int64{900, 600, 600}, []int64{2, 0, 0}},
 		{"behind all places", []*output{busy(), quiet(), made()}, 950, []int64{-1, 950, 950}, []int64{0, 0, 0}},
 		{"at the last checkpoint", []*output{quiet(), made()}, last, []int64{-1, -1}, []int64{0, 0}},
+		{"behind the last checkpoint", []*output{quiet(), made()}, last + 1, []int64{-1, -1}, []int64{0, 0}},
 		{"where all are kept", []*output{kept(busy()), quiet(), made()}, -1, []int64{5, 5, 5}, []int64{6, 0, 0}},
 	} {
 		a := &auditor{Config: Config{Settings: settings.Settings{Since: max(0, c.since), SinceKept: c.since < 0}}, report: &Report{}, cp: &checkpoint.Checkpoint{Number: last}}
@@ -53,7 +56,11 @@ func TestAlike(t *testing.T) {
 		for i, o := range c.out {
 			switch {
 			case c.after[i] < 0:
-				if o.sink.Verdict != Unknown || len(o.parts) > 0 {
+				text := "none is remembered but the last"
+				if c.since > last {
+					text = fmt.Sprintf("there is no checkpoint %d yet", c.since)
+				}
+				if o.sink.Verdict != Unknown || len(o.parts) > 0 || !strings.Contains(o.sink.Text, text) {
 					t.Errorf("%s, %d: %+v", c.name, i, o.sink)
 				}
 			case o.sink.Verdict != "" || o.parts[0].after != c.after[i] || o.sink.Written != c.written[i] || o.sink.From != o.parts[0].want.Next && c.since != 0:

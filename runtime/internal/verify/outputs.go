@@ -310,10 +310,18 @@ func (a *auditor) alike(outs []*output) {
 			o.parts = o.parts[i:]
 			o.sink.Since, o.sink.From = o.parts[0].after, o.parts[0].want.Next
 		case i < 0 && len(o.parts) > 0: // asked for the checkpoint itself, or a later one
-			o.sink.unknown("name an earlier one", "nothing is known of checkpoint %d or a later one but the last, %d", since, a.cp.Number)
+			o.sink.unknown("name an earlier one", "%s", a.tooLate(since))
 			o.parts = nil
 		}
 	}
+}
+
+// tooLate is why there is nothing to compare from a checkpoint on.
+func (a *auditor) tooLate(since int64) string {
+	if since > a.cp.Number {
+		return fmt.Sprintf("there is no checkpoint %d yet: the newest that is known to be committed is %d", since, a.cp.Number)
+	}
+	return fmt.Sprintf("from checkpoint %d on none is remembered but the last, %d, and behind that there is nothing to compare", since, a.cp.Number)
 }
 
 // still says whether nothing was committed since the checkpoint, so that nothing of the pipeline may be behind it: the ends of the topics were asked before.
