@@ -21,7 +21,8 @@ const (
 func (x *exam) directory() {
 	if x.Spec.Memory {
 		x.stored = true
-		x.warn("state-directory", "", "say `store` in the job, unless the output may be made anew", "state is kept in memory: it is lost at exit, and the next start is refused while its output is there")
+		x.warn("state-directory", "", "say `store bolt(\"DIR\")` in the job, unless the output may be made anew",
+			"state is kept in memory: it is lost at exit, and the next start reads once more from where the sources start, beside the output that is there")
 		x.ok("state", "", "none is kept")
 		x.ok("disk", "", "none is used")
 		return

@@ -197,7 +197,7 @@ func missing(t *testing.T, b *kafkatest.Broker) {
 		t.Errorf("with --create-topics: code %d", r.Code())
 	}
 	p.cfg.Spec.Memory = true
-	expect(t, p.run(t), "state-directory", doctor.Warning, "kept in memory")
+	expect(t, p.run(t), "state-directory", doctor.Warning, "kept in memory", "reads once more from where the sources start")
 	p.cfg.Spec.Memory = false
 	p.cfg.Settings.Brokers = []string{"127.0.0.1:1"}
 	r = p.run(t)

@@ -86,6 +86,18 @@ func TestUntil(t *testing.T) {
 	expect(t, r, "retention", doctor.OK, "nothing is written any more")
 }
 
+// TestNoMarker: a pipeline without exactly_once sinks has no marker, and nothing is amiss.
+func TestNoMarker(t *testing.T) {
+	p := newPatient(t, kafkatest.StartLiar(t).Broker, "markerless")
+	p.topics(t)
+	p.commit(t, 4) // by another pipeline, so that there are groups
+	p.cfg.Spec.Name, p.cfg.Settings.Name = "other", "other"
+	for i := range p.cfg.Spec.Sinks {
+		p.cfg.Spec.Sinks[i].Deliver = engine.AtLeastOnce
+	}
+	expect(t, p.run(t), "group", doctor.OK, "no sink is exactly_once: there is no marker in consumer group eo-other, and none is needed")
+}
+
 // TestUnnamedBrokers: who has named no brokers is told which ones are asked, whether they answer or not.
 func TestUnnamedBrokers(t *testing.T) {
 	p := newPatient(t, kafkatest.StartLiar(t).Broker, "unnamed")

@@ -132,7 +132,7 @@ func parseFlags(args []string, d Defaults, verb Verb, list []option) (given map[
 	help := flags.BoolP("help", "h", false, "")
 	version := flags.Bool("version", false, "")
 	if err := flags.Parse(args); err != nil {
-		return nil, "", flagError(err, list, verb)
+		return nil, "", flagError(err, list, verb, d)
 	}
 	switch {
 	case *help:
@@ -148,7 +148,7 @@ func parseFlags(args []string, d Defaults, verb Verb, list []option) (given map[
 }
 
 // flagError says in our words what pflag found.
-func flagError(err error, list []option, verb Verb) error {
+func flagError(err error, list []option, verb Verb, d Defaults) error {
 	of := "this program"
 	if verb != Run {
 		of = "its verb " + string(verb)
@@ -160,6 +160,9 @@ func flagError(err error, list []option, verb Verb) error {
 		name := missing.GetSpecifiedName()
 		if secret := secretFlags[name]; secret != "" {
 			return usage("--%s is not a flag, since everybody can see the flags of a process: set %s or %s%s", name, secret, secret, fileSuffix)
+		}
+		if name == "state" && d.Memory {
+			return failure.New(failure.Usage, failure.MemoryHelp, nil, "--state is not a flag of this program: %s keeps its state in memory", d.File)
 		}
 		if len(missing.GetSpecifiedShortnames()) > 0 {
 			return usage("-%s is not a flag of %s", name, of)

@@ -142,6 +142,7 @@ func TestParseErrors(t *testing.T) {
 		{args: []string{"txn", "list", "--yes"}, want: "--json is for list, --yes for the others"},
 		{args: []string{"txn", "list", "--fresh"}, want: "--fresh is not a flag of its verb txn"},
 		{args: []string{"--json"}, want: "--json is not a flag of this program"},
+		{args: []string{"state", "--state=x"}, change: func(d *Defaults) { d.Memory = true }, want: "orders.eo keeps its state in memory; write `store"},
 		{args: []string{"--state"}, want: "--state has no value; expected --state DIR"},
 		{args: []string{"--state="}, want: `--state is "": expected a directory`},
 		{args: []string{"--http=0.0.0.0"}, want: `--http is "0.0.0.0": expected a port, such as 9400, or host:port`},

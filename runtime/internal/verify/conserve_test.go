@@ -164,7 +164,11 @@ func TestOneOfIt(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	r := &Report{Verdict: Holds, Sinks: []Sink{{Verdict: Holds, Found: 1}}}
+	r := &Report{Verdict: Holds, Sinks: []Sink{{Verdict: Unchecked}}}
+	if got := r.conclusion(); got != "The counts add up; no topic of a sink was compared: see `unchecked` above." {
+		t.Error(got)
+	}
+	r.Sinks = append(r.Sinks, Sink{Verdict: Holds, Found: 1})
 	if got := r.conclusion(); got != "It holds: 1 record in 1 partition of sinks, as it was written." {
 		t.Error(got)
 	}

@@ -96,6 +96,9 @@ func (r *Report) conclusion() string {
 	case Unknown:
 		return "Nothing differs, but not everything could be compared: see `unknown` above."
 	}
+	if partitions == 0 {
+		return "The counts add up; no topic of a sink was compared: see `unchecked` above."
+	}
 	return fmt.Sprintf("It holds: %s in %s of sinks, as %s written.", words.Many(written, "record"), words.Many(partitions, "partition"), words.Does(written, "it was", "they were"))
 }
 
