@@ -60,22 +60,26 @@ func (b *Batch) refuse(operator, place string, f Fault) {
 func (b *Batch) stop(operator, place string, f Fault) {
 	b.rest = 0 // Next returns false
 	offset := b.records[b.i].Offset
-	help := fmt.Sprintf(lookHelp, b.source.address(), b.part.Topic, b.part.ID, offset)
+	help := skipHelp
 	if f.Reason == noValue {
-		help += skipNullHelp
-	} else {
-		help += skipHelp
+		help = skipNullHelp
 	}
-	what := fmt.Sprintf("%s (%s): record of topic %s, partition %d, offset %d: %s", operator, place, b.part.Topic, b.part.ID, offset, f.AppendText(nil))
-	b.source.task.fail(failure.OfRecord(help, nil, what, what))
+	shown := fmt.Sprintf("%s (%s): record of topic %s, partition %d, offset %d: %s", operator, place, b.part.Topic, b.part.ID, offset, f.AppendText(nil))
+	what := shown
+	if broker := b.source.address(); broker != "" {
+		help = fmt.Sprintf(lookHelp, broker, b.part.Topic, b.part.ID, offset) + help
+	} else if value := b.records[b.i].Value; value != nil {
+		what += ": " + string(value) // it is in memory alone, where no command can look at it
+	}
+	b.source.task.fail(failure.OfRecord(help, nil, what, shown))
 }
 
-// address is a broker of the source's cluster.
+// address is a broker of the source's cluster, "" if there is none, as in a test with rttest.
 func (s *Source) address() string {
 	if all := s.task.brokers; all != nil && s.reach < len(*all) {
 		return (*all)[s.reach]
 	}
-	return "HOST:PORT"
+	return ""
 }
 
 // toDLQ writes the current record as it came, with why and whence in its headers.

@@ -3,6 +3,7 @@ package rttest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -30,12 +31,14 @@ func Results[V any](p *Test, topic string) []V {
 
 // Expect fails the test, which goes on, unless these are the values of all records of a topic so far, in any order.
 // Values are as for Send. JSON is compared by what it means: order of fields, spaces and the zeros behind 12.50 do not
-// matter. Without values it expects that nothing was written.
+// matter. What is no JSON, such as a dead letter can be, is compared byte by byte. Without values it expects that nothing was written.
 func (p *Test) Expect(topic string, values ...any) {
 	p.t.Helper()
 	var missing, surplus []value
-	for _, v := range values {
-		missing = append(missing, valueOf(p.record(v).Value))
+	for i, v := range values {
+		want := valueOf(p.record(v).Value)
+		want.number = i + 1
+		missing = append(missing, want)
 	}
 	for _, r := range p.Output(topic) {
 		got := valueOf(r.Value)
@@ -58,6 +61,9 @@ func (p *Test) Expect(topic string, values ...any) {
 	}
 	for i, v := range missing {
 		b.WriteString("\n  missing    " + v.text)
+		if fault := malformed(v); fault != "" {
+			fmt.Fprintf(&b, "\n             no JSON, so compared byte by byte: value %d of %d, %s", v.number, len(values), fault)
+		}
 		if want := objectOf(v); want != nil && i < mostNearest {
 			if says := nearest(want, came); says != "" {
 				b.WriteString("\n             nearest: " + says)
@@ -99,13 +105,28 @@ func (p *Test) refused(but string) string {
 }
 
 // value is a record's value, as it is shown and as it is compared.
-type value struct{ text, meaning string }
+type value struct {
+	text, meaning string
+	number        int // of one that is expected, from 1
+}
 
 func valueOf(v []byte) value {
 	if v == nil {
-		return value{shown(v), ""}
+		return value{text: shown(v)}
 	}
-	return value{shown(v), "=" + canonical(string(v))}
+	return value{text: shown(v), meaning: "=" + canonical(string(v))}
+}
+
+// malformed says where and why a value is no JSON, "" if it is.
+func malformed(v value) string {
+	var fault *json.SyntaxError
+	if v.meaning == "" || !errors.As(json.Unmarshal([]byte(v.text), new(json.RawMessage)), &fault) {
+		return ""
+	}
+	before := v.text[:max(0, fault.Offset-1)] // the fault is behind it
+	line := 1 + strings.Count(before, "\n")
+	at := len(before) - strings.LastIndex(before, "\n")
+	return fmt.Sprintf("line %d, byte %d: %v", line, at, fault)
 }
 
 // shown is a value as a line.

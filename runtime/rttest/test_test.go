@@ -66,6 +66,14 @@ func TestFailures(t *testing.T) {
 			p.Send("orders", `{"user_id":"u1","amount":"ten"}`, "not JSON")
 			p.Expect("user-totals", `{"user_id":"u1"}`)
 		}, want: "\n  missing    {\"user_id\":\"u1\"}\n  refused    in topic orders.dlq: amount: not a number (byte 25), and 1 more"},
+		"malformed": {test: func(p *rttest.Test) {
+			p.Expect("user-totals", `{"user_id":"u1"}`, "{\n  \"user_id\": \"u1\",\n  \"total\": }", `{"user_id":"u1"`, "")
+		}, want: "\n  missing    {\"user_id\":\"u1\"}\n  missing    {\n  \"user_id\": \"u1\",\n  \"total\": }" +
+			"\n             no JSON, so compared byte by byte: value 2 of 4, line 3, byte 12: invalid character '}' looking for beginning of value" +
+			"\n  missing    {\"user_id\":\"u1\"" +
+			"\n             no JSON, so compared byte by byte: value 3 of 4, line 1, byte 15: unexpected end of JSON input" +
+			"\n  missing    " +
+			"\n             no JSON, so compared byte by byte: value 4 of 4, line 1, byte 1: unexpected end of JSON input"},
 		"missing": {test: func(p *rttest.Test) { p.Expect("user-totals", `{"a":1}`, nil) }, want: "topic user-totals is not as expected:\n  missing    {\"a\":1}\n  missing    (no value)"},
 	} {
 		if got := failing(t, orders.Pipeline(), c.cfg, c.test); !strings.Contains(got, c.want) {
