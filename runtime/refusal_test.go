@@ -87,7 +87,7 @@ func TestFailureWithoutContents(t *testing.T) {
 	w, p := alone(t, failingPipeline(rt.Fail(), rt.Fail()))
 	err := w.Process(p, from(7, numbered(`"`+secret+`"`)))
 	if shown := failure.Shown(err); failure.KindOf(err) != failure.Record || strings.Contains(shown, secret) ||
-		!strings.HasPrefix(shown, "a (failing.eo:1): record of topic a, partition 3, offset 7: v: not a number (byte 5); look at it with ") {
+		!strings.HasPrefix(shown, "a (failing.eo:1): record of topic a, partition 3, offset 7: v: not a number (byte 5); to go on ") {
 		t.Errorf("a record: %s", shown)
 	}
 
