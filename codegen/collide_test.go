@@ -193,7 +193,7 @@ func (c *collisions) choose() map[place]string {
 }
 
 // packageWords are those that mean something in a package alone.
-var packageWords = []string{"definition", "marshal_json", "unmarshal_json"}
+var packageWords = []string{"definition", "marshal_json", "unmarshal_json", "string"}
 
 // try compiles a program with these names; one by one, if dsl refuses it. It becomes a package, which has the records' JSON besides, if there is a name for that,
 // and now and then.

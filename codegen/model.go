@@ -60,7 +60,7 @@ func (p *program) newRecord(name, noun string, row ir.Row, used columns) *record
 	r := &record{name: name, noun: noun}
 	members := newScope()
 	if p.isPackage() {
-		members = newScope("MarshalJSON", "UnmarshalJSON")
+		members = newScope("MarshalJSON", "UnmarshalJSON", "String")
 	}
 	for i, f := range row {
 		if used[i] {

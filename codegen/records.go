@@ -46,7 +46,8 @@ func (p *program) made() []*record {
 	return list
 }
 
-// printJSON prints what encoding/json calls to write an r, and to read one with the scanners.
+// printJSON prints what encoding/json calls to write an r, and to read one with the scanners, and what fmt calls: fields by themselves, such as
+// texts of bytes and unscaled decimals, nobody can read.
 func (p *program) printJSON(f *jen.File, r *record, scanners []*scanner) {
 	v := p.variable(r, "b")
 	noun := a(r.noun)
@@ -55,6 +56,11 @@ func (p *program) printJSON(f *jen.File, r *record, scanners []*scanner) {
 	f.Line()
 	f.Comment("// UnmarshalJSON reads " + noun + " as the pipeline does, into memory of its own.")
 	f.Func().Params(jen.Id(v).Op("*").Id(r.name)).Id("UnmarshalJSON").Params(jen.Id("value").Index().Byte()).Error().Block(p.unmarshal(r, v, scanners)...)
+	f.Line()
+	f.Comment("// String is " + noun + " for messages, as MarshalJSON writes it.")
+	f.Func().Params(jen.Id(v).Id(r.name)).Id("String").Params().String().Block(
+		jen.List(jen.Id("b"), jen.Id("_")).Op(":=").Id(v).Dot("MarshalJSON").Call().Comment("// what it would not read is shown, too"),
+		jen.Return(jen.String().Call(jen.Id("b"))))
 	f.Line()
 }
 

@@ -34,6 +34,9 @@ func (x Int128) Cmp(y Int128) int {
 	return cmp.Compare(x.Lo, y.Lo)
 }
 
+// String is x as a number, without the point that a decimal has.
+func (x Int128) String() string { return string(AppendDecimal128(nil, x, 0)) }
+
 // Sign is -1, 0 or 1 where x is negative, zero or positive.
 func (x Int128) Sign() int { return x.Cmp(Int128{}) }
 

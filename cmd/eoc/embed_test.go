@@ -76,6 +76,13 @@ func TestEmbedding(t *testing.T) {
 	}
 	blocks := regexp.MustCompile("(?s)```(go|eo|sh)\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	dir := userModule(t, "shop")
+	here, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(here, filepath.Join(filepath.Dir(dir), "eoc")); err != nil { // the page's clone of eoc
+		t.Fatal(err)
+	}
 	ran := map[string]bool{}
 	for _, b := range blocks {
 		if b[1] != "sh" {
@@ -89,7 +96,7 @@ func TestEmbedding(t *testing.T) {
 			switch words := strings.Fields(command); {
 			case len(words) < 2 || words[0] != "go":
 				t.Errorf("docs/embedding.md has a command that this test does not run: %s", line)
-			case words[1] == "get" || words[1] == "mod": // userModule does as much, without a network
+			case words[1] == "get" || words[1] == "mod" && words[2] != "edit": // userModule does as much, without a network
 			case words[1] == "test":
 				if out := goIn(t, dir, append([]string{"test", "-v"}, words[2:]...)...); !strings.Contains(out, "--- PASS: TestCrash") {
 					t.Errorf("the unit tests did not run:\n%s", out)
@@ -101,7 +108,7 @@ func TestEmbedding(t *testing.T) {
 			}
 		}
 	}
-	for _, verb := range []string{"generate", "vet", "test", "build"} {
+	for _, verb := range []string{"mod", "generate", "vet", "test", "build"} {
 		if !ran[verb] {
 			t.Errorf("docs/embedding.md does not show go %s", verb)
 		}

@@ -48,6 +48,12 @@ func (click *Click) UnmarshalJSON(value []byte) error {
 	return nil
 }
 
+// String is a click for messages, as MarshalJSON writes it.
+func (click Click) String() string {
+	b, _ := click.MarshalJSON() // what it would not read is shown, too
+	return string(b)
+}
+
 // MarshalJSON writes a row as the pipeline does. What it would not read is an error.
 func (pageViews PageViews) MarshalJSON() ([]byte, error) {
 	var b []byte
@@ -83,6 +89,12 @@ func (pageViews *PageViews) UnmarshalJSON(value []byte) error {
 	read.Outcome = rt.Own(read.Outcome)
 	*pageViews = read
 	return nil
+}
+
+// String is a row for messages, as MarshalJSON writes it.
+func (pageViews PageViews) String() string {
+	b, _ := pageViews.MarshalJSON() // what it would not read is shown, too
+	return string(b)
 }
 
 // The fields of PageViews, as newPageViewsJSON numbers them.

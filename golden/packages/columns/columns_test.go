@@ -3,6 +3,7 @@ package columns_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -232,6 +233,21 @@ func TestRecordByHand(t *testing.T) {
 	want.DefSec, want.DefMs, want.DefUs, want.DefNs = want.DefT+rt.Second, want.DefT+2*rt.Second, want.DefT+3*rt.Second, want.DefT+4*rt.Second
 	if err := json.Unmarshal([]byte(short+`"unknown":[1]}`), &row); err != nil || !reflect.DeepEqual(row, want) {
 		t.Errorf("got  %+v (%v)\nwant %+v", row, err, want)
+	}
+}
+
+// TestRecordIsShown: a message has a row as JSON, a value that no record can have included.
+func TestRecordIsShown(t *testing.T) {
+	if got := fmt.Sprintf("%+v", []columns.Row{every}); got != "["+everyJSON+"]" {
+		t.Errorf("got  %s\nwant [%s]", got, everyJSON)
+	}
+	row := every
+	row.D = 1e12
+	if got := fmt.Sprint(row); !strings.Contains(got, `"d":10000000000.00,`) {
+		t.Errorf("got %s", got)
+	}
+	if got := fmt.Sprint(rt.Wide(-12_25), rt.Wide(1).Up(20)); got != "-1225 100000000000000000000" {
+		t.Errorf("got %s", got)
 	}
 }
 

@@ -155,6 +155,12 @@ func (row *Row) UnmarshalJSON(value []byte) error {
 	return nil
 }
 
+// String is a row for messages, as MarshalJSON writes it.
+func (row Row) String() string {
+	b, _ := row.MarshalJSON() // what it would not read is shown, too
+	return string(b)
+}
+
 // MarshalJSON writes a row as the pipeline does. What it would not read is an error.
 func (picks Picks) MarshalJSON() ([]byte, error) {
 	var b []byte
@@ -441,6 +447,12 @@ func (picks *Picks) UnmarshalJSON(value []byte) error {
 	read.DefSAgain = rt.Own(read.DefSAgain)
 	*picks = read
 	return nil
+}
+
+// String is a row for messages, as MarshalJSON writes it.
+func (picks Picks) String() string {
+	b, _ := picks.MarshalJSON() // what it would not read is shown, too
+	return string(b)
 }
 
 // The fields of Picks, as newPicksJSON numbers them.

@@ -29,6 +29,12 @@ func (o *Order) UnmarshalJSON(value []byte) error {
 	return nil
 }
 
+// String is an order for messages, as MarshalJSON writes it.
+func (o Order) String() string {
+	b, _ := o.MarshalJSON() // what it would not read is shown, too
+	return string(b)
+}
+
 // MarshalJSON writes a result as the pipeline does. What it would not read is an error.
 func (u UserTotals) MarshalJSON() ([]byte, error) {
 	var b []byte
@@ -56,6 +62,12 @@ func (u *UserTotals) UnmarshalJSON(value []byte) error {
 	read.UserID = rt.Own(read.UserID)
 	*u = read
 	return nil
+}
+
+// String is a result for messages, as MarshalJSON writes it.
+func (u UserTotals) String() string {
+	b, _ := u.MarshalJSON() // what it would not read is shown, too
+	return string(b)
 }
 
 // The fields of UserTotals, as newUserTotalsJSON numbers them.

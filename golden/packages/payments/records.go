@@ -35,6 +35,12 @@ func (payment *Payment) UnmarshalJSON(value []byte) error {
 	return nil
 }
 
+// String is a payment for messages, as MarshalJSON writes it.
+func (payment Payment) String() string {
+	b, _ := payment.MarshalJSON() // what it would not read is shown, too
+	return string(b)
+}
+
 // MarshalJSON writes a result as the pipeline does. What it would not read is an error.
 func (turnover Turnover) MarshalJSON() ([]byte, error) {
 	var b []byte
@@ -73,6 +79,12 @@ func (turnover *Turnover) UnmarshalJSON(value []byte) error {
 	read.Currency = rt.Own(read.Currency)
 	*turnover = read
 	return nil
+}
+
+// String is a result for messages, as MarshalJSON writes it.
+func (turnover Turnover) String() string {
+	b, _ := turnover.MarshalJSON() // what it would not read is shown, too
+	return string(b)
 }
 
 // The fields of Turnover, as newTurnoverJSON numbers them.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -46,6 +47,20 @@ func TestLateAndBadRecords(t *testing.T) {
 	results := rttest.Results[orders.UserTotals](p, "user-totals")
 	if len(results) != 1 || results[0].Total != rt.Wide(10_00) || !results[0].WindowStart.Time().Equal(start) {
 		t.Errorf("results: %+v", results)
+	}
+}
+
+// What each user has spent, whatever else the results say.
+func TestWhatUsersSpend(t *testing.T) {
+	p := rttest.Start(t, orders.Pipeline())
+	p.Send("orders", order("u1", 10_00, 0), order("u2", 7_50, 0), order("u1", 2_25, time.Second))
+	p.End()
+	spent := map[string]rt.Int128{}
+	for _, r := range rttest.Results[orders.UserTotals](p, "user-totals") {
+		spent[string(r.UserID)] = r.Total
+	}
+	if want := map[string]rt.Int128{"u1": rt.Wide(12_25), "u2": rt.Wide(7_50)}; !maps.Equal(spent, want) {
+		t.Errorf("spent is %v, want %v", spent, want)
 	}
 }
 
