@@ -14,7 +14,7 @@ import (
 // metadataAge is how soon a client may ask again for what changed: the default of 5 s is for large clusters.
 const metadataAge = 100 * time.Millisecond
 
-// ByKey as a record's partition has its key choose, as Java's clients do (murmur2); without a key any will do.
+// ByKey as a record's partition has its key choose, as Java's clients do (murmur2); those of a client that have none go to the partitions of a topic in turn.
 const ByKey = -1
 
 // Record is a record that is sent, or was read.
@@ -128,22 +128,28 @@ func Partition(key []byte, partitions int32) int32 {
 	return int32(kgo.StickyKeyPartitioner(nil).ForTopic("").Partition(&kgo.Record{Key: key}, int(partitions)))
 }
 
-// partitioner sends a record to its partition if it has one, else as byKey says.
+// partitioner sends a record to its partition if it has one, else as ByKey says.
 type partitioner struct{ byKey kgo.Partitioner }
 
 func (p partitioner) ForTopic(topic string) kgo.TopicPartitioner {
-	return topicPartitioner{p.byKey.ForTopic(topic)}
+	return &topicPartitioner{byKey: p.byKey.ForTopic(topic)}
 }
 
-type topicPartitioner struct{ byKey kgo.TopicPartitioner }
-
-func (p topicPartitioner) RequiresConsistency(r *kgo.Record) bool {
-	return r.Partition != ByKey || p.byKey.RequiresConsistency(r)
+type topicPartitioner struct {
+	byKey   kgo.TopicPartitioner
+	keyless int // records that had neither
 }
 
-func (p topicPartitioner) Partition(r *kgo.Record, n int) int {
-	if r.Partition != ByKey {
+func (*topicPartitioner) RequiresConsistency(*kgo.Record) bool { return true }
+
+// Partition deals in turn what says nothing of its partition: the client's own way would choose by chance, another one in each run.
+func (p *topicPartitioner) Partition(r *kgo.Record, n int) int {
+	switch {
+	case r.Partition != ByKey:
 		return int(r.Partition)
+	case r.Key != nil:
+		return p.byKey.Partition(r, n)
 	}
-	return p.byKey.Partition(r, n)
+	p.keyless++
+	return (p.keyless - 1) % n
 }

@@ -3,6 +3,7 @@ package devkafka
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -156,6 +157,27 @@ func TestPartition(t *testing.T) {
 		if want := Partition(r.Key, 5); r.Partition != want {
 			t.Errorf("key %s is in partition %d, and was foretold in %d", r.Key, r.Partition, want)
 		}
+	}
+}
+
+// Records without a key go to the partitions in turn, also if they are sent one by one.
+func TestWithoutKey(t *testing.T) {
+	addr := start(t)
+	ctx := within(t)
+	c := dial(t, addr)
+	if err := c.CreateTopics(ctx, 3, "orders"); err != nil {
+		t.Fatal(err)
+	}
+	var went []int32
+	for range 4 {
+		records := []Record{{Partition: ByKey}, {Partition: ByKey, Key: []byte("u1")}, {Partition: ByKey, Value: []byte("x")}}
+		if err := c.Send(ctx, "orders", records); err != nil {
+			t.Fatal(err)
+		}
+		went = append(went, records[0].Partition, records[2].Partition)
+	}
+	if want := []int32{0, 1, 2, 0, 1, 2, 0, 1}; !slices.Equal(went, want) {
+		t.Errorf("they went to %v, want %v", went, want)
 	}
 }
 
