@@ -14,6 +14,7 @@ import (
 	"github.com/eoc-lang/eoc/golden/packages/clicks"
 	"github.com/eoc-lang/eoc/golden/packages/orders"
 	"github.com/eoc-lang/eoc/golden/packages/payments"
+	"github.com/eoc-lang/eoc/internal/skip"
 	rt "github.com/eoc-lang/eoc/runtime"
 	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/record"
@@ -165,7 +166,7 @@ func (e example) checkAllocs(t *testing.T, reader engine.Worker, keepers []engin
 // called for each row. The example's golden code is what it looks at.
 func TestInlined(t *testing.T) {
 	if testing.Short() {
-		t.Skip("calls the compiler")
+		skip.Loudly(t, "it calls the compiler, which -short leaves out")
 	}
 	cmd := exec.Command("go", "build", "-gcflags=-m", "-o", t.TempDir(), "../golden/orders")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as programs are compiled
