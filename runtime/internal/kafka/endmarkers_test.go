@@ -9,6 +9,7 @@ import (
 
 	"github.com/eoc-lang/eoc/internal/faultproxy"
 	"github.com/eoc-lang/eoc/runtime/internal/checkpoint"
+	"github.com/eoc-lang/eoc/runtime/internal/engine"
 	"github.com/eoc-lang/eoc/runtime/internal/failure"
 )
 
@@ -205,6 +206,20 @@ func TestEndMarkersAreAwaited(t *testing.T) {
 	})
 }
 
+// arrived waits until a record of the output is at the broker, committed or not.
+func (b *bed) arrived() {
+	b.t.Helper()
+	r := b.reader(true, engine.Position{Topic: b.out, Partition: 0}, engine.Position{Topic: b.out, Partition: 1})
+	for n := 0; n == 0; {
+		got, err := r.Poll(b.ctx)
+		b.must(err)
+		for _, c := range got.Chunks {
+			n += len(c.Records)
+		}
+		got.Release()
+	}
+}
+
 // A transaction of somebody else that holds readers back keeps nobody from going on.
 func TestOthersHoldReadersBack(t *testing.T) {
 	each(t, func(t *testing.T, b *bed) {
@@ -214,6 +229,7 @@ func TestOthersHoldReadersBack(t *testing.T) {
 		}
 		other := b.sink(b.open(), cfg)
 		b.write(other, 1, "open")
+		b.arrived()
 		s := b.sink(b.cluster, b.config())
 		for n, v := range []string{"a", "b", "c", "d"} {
 			b.must(s.Commit(b.ctx, b.prepare(s, int64(n+1), v)))
