@@ -11,11 +11,16 @@ import (
 type lent struct {
 	mu    sync.Mutex
 	takes map[weak.Pointer[byte]]int
-	total int
-	wants int // what was refused last takes, and there was no room for it since; 0: nothing waits
+	total int  // of what is not large
+	large bool // one that is large is out
+	wants int  // what was refused last takes, and there was no room for it since; 0: nothing waits
 }
 
-// add takes note of memory that goes out, unless that becomes too much. Alone, any may go.
+// isLarge says that memory takes more than may be out of others together. One such goes out beside them: if it had to wait until
+// nothing is out, others that are unpacked faster would be out again each time that it is asked for.
+func isLarge(takes int) bool { return takes > heldMost }
+
+// add takes note of memory that goes out, unless that becomes too much.
 func (l *lent) add(memory []byte, beside int) bool {
 	if cap(memory) == 0 { // does not come back
 		return true
@@ -34,12 +39,21 @@ func (l *lent) add(memory []byte, beside int) bool {
 		l.takes = map[weak.Pointer[byte]]int{}
 	}
 	l.takes[name] = takes
-	l.total += takes
+	if isLarge(takes) {
+		l.large = true
+	} else {
+		l.total += takes
+	}
 	return true
 }
 
 // fits says whether so much more may go out. l.mu is held.
-func (l *lent) fits(takes int) bool { return l.total == 0 || l.total+takes <= heldMost }
+func (l *lent) fits(takes int) bool {
+	if isLarge(takes) {
+		return !l.large
+	}
+	return l.total+takes <= heldMost
+}
 
 // back takes note of memory that has come back. Some never went out.
 func (l *lent) back(memory []byte) {
@@ -93,7 +107,12 @@ func (l *lent) gone(name weak.Pointer[byte]) {
 		return
 	}
 	delete(l.takes, name)
-	if l.total -= takes; l.fits(l.wants) {
+	if isLarge(takes) {
+		l.large = false
+	} else {
+		l.total -= takes
+	}
+	if l.fits(l.wants) {
 		l.wants = 0
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 // What batches take that are unpacked, with their records, from there until their records were processed. Ordinary ones take a tenth of that.
 const (
-	heldMost  = 256 << 20 // of a reader, unless it is one batch
+	heldMost  = 256 << 20 // of a reader, and one batch that is larger by itself
 	batchMost = 512 << 20 // of one batch
 )
 

@@ -108,6 +108,34 @@ func TestLent(t *testing.T) {
 	runtime.KeepAlive(first)
 }
 
+// What alone is more than may be held does not wait until nothing is held, which others may prevent for ever. It goes out beside them, one at a time, and
+// they beside it.
+func TestLargeIsNotStarved(t *testing.T) {
+	var l lent
+	small, next, first, second := make([]byte, heldMost), make([]byte, heldMost), make([]byte, 1), make([]byte, 1)
+	if !l.add(small, 0) || !l.add(first, batchMost) {
+		t.Fatal("a large one waits for small ones")
+	}
+	l.back(small)
+	if !l.add(next, 0) {
+		t.Fatal("small ones wait for a large one")
+	}
+	if l.add(second, heldMost) || !l.isFull() {
+		t.Fatal("two large ones are out")
+	}
+	l.back(next)
+	if !l.isFull() {
+		t.Error("a small one has come back, and a large one waits for the other")
+	}
+	l.back(first)
+	if l.isFull() || !l.add(second, heldMost) {
+		t.Error("a large one has come back, and there is no room for another")
+	}
+	if l.back(second); l.total != 0 || l.large {
+		t.Errorf("all has come back, and %d bytes are counted, a large one %v", l.total, l.large)
+	}
+}
+
 // Memory that was thrown away, and that Go has collected by itself, makes room at the next look.
 func TestCollectedMakesRoom(t *testing.T) {
 	var l lent
@@ -148,7 +176,7 @@ func TestThrownAwayIsCollected(t *testing.T) {
 	squeezed(t, b, &kgo.Record{Value: []byte("v")})
 	r := b.reader(false, b.at(0)...)
 	lent := &r.(*reader).pool.lent
-	thrown := make([]byte, heldMost+1)
+	thrown := make([]byte, heldMost)
 	if !lent.add(thrown, 0) || lent.add(make([]byte, 1), 0) {
 		t.Fatal("alone any memory may go out, and none with too much")
 	}
