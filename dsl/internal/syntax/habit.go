@@ -173,7 +173,7 @@ func (f *File) routeHabit(p place) (diag.Diagnostic, bool) {
 	}
 	const routes = "a choice between sinks is written `to a if …, b else`"
 	switch {
-	case p.in("to") && t.Type == kindID && t.Value == "else" && p.open.Value == "{":
+	case p.in("to") && t.Type == kindID && t.Value == "else" && (p.open == nil || p.open.Value == "{"):
 		return f.fault(t, "syntax", "`else` stands behind its sink").WithLabel("%s", routes), true
 	case p.in("to") && p.inStream() && p.at(-1).Pos.Line == t.Pos.Line && (isWord(t, "when") || isWord(t, "unless")):
 		return f.fault(t, "syntax", "`%s` does not fit here", t.Value).WithLabel("the condition of a sink is written `if`"), true
