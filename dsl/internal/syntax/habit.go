@@ -179,6 +179,8 @@ func (f *File) routeHabit(p place) (diag.Diagnostic, bool) {
 		return f.fault(t, "syntax", "`%s` does not fit here", t.Value).WithLabel("the condition of a sink is written `if`"), true
 	case p.inStream() && t.Type == kindID && strings.EqualFold(t.Value, "if"):
 		return f.fault(t, "unknown-clause", "`%s` is not a clause", t.Value).WithHelp(routes), true
+	case p.in("aggregate", "select", "where") && p.inStream() && (isWord(t, "late") && p.at(1).Value == "to" || isWord(t, "grace") && p.at(1).Type == kindDuration):
+		return f.fault(t, "syntax", "`%s` stands in `window`", t.Value).WithLabel("as in `window tumbling 1m by user_id grace 10s late to late_rows`"), true
 	case p.in("from") && p.inStream() && isWord(t, "as") && p.at(-1).Pos.Line == t.Pos.Line:
 		return f.fault(t, "syntax", "`from` gives no other name").
 			WithLabel("leave out `%s %s`: fields are written without a prefix", t.Value, p.at(1).Value), true
