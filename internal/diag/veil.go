@@ -23,7 +23,7 @@ var (
 	// saidSecrets is so too, even in what seems to be a text: a quote that is too much turns texts inside out.
 	saidSecrets = regexp.MustCompile(`(?i)(?:passwor[dt]|passwd|token)\s*[:=]`)
 	// goesOn ends a line whose next one says the rest.
-	goesOn = regexp.MustCompile(`(?i)(?:passwor[dt]|passwd|token|secret|\bsasl(?:\s*[:=]?\s*[\w-]+)?|[:=,(]|["'][^"']+)\s*$`)
+	goesOn = regexp.MustCompile(`(?i)(?:passwor[dt]|passwd|token|secret|\bsasl(?:\s*[:=]?\s*[\w-]+)?|[:=,(])\s*$`)
 	// mentioned is in every line that one of these matches.
 	mentioned = regexp.MustCompile(`(?i)sasl|pass|pwd|pw|token|secret|credential|brokers|oauth|scram|plain`)
 
@@ -76,7 +76,7 @@ func secrets(lines []string) [][]part {
 		}
 		parts[i] = hidden(line, texts, from)
 		rest := blank(line, texts)[from:]
-		depth, more = brackets(rest, depth), goesOn.MatchString(rest) || more && strings.Trim(rest, " \t(){}:=,") == ""
+		depth, more = brackets(rest, depth), goesOn.MatchString(rest) || isOpen(line, texts) || more && strings.Trim(rest, " \t(){}:=,") == ""
 	}
 	return parts
 }
@@ -118,6 +118,15 @@ func blank(line string, texts [][]int) string {
 		}
 	}
 	return string(b)
+}
+
+// isOpen reports whether the last text of a line lacks its second quote.
+func isOpen(line string, texts [][]int) bool {
+	if len(texts) == 0 {
+		return false
+	}
+	last := texts[len(texts)-1]
+	return last[1]-last[0] == 1 || line[last[0]] != line[last[1]-1]
 }
 
 // brackets is how many are open behind a line. With a block that ends on a line of its own, what was open in it has ended.

@@ -57,6 +57,11 @@ job orders {
   password:
     my-pass
   checkpoint four
+  sasl plain(user: "name", password: secret("PASSWORD"))
+  parallelism four
+  password "my-pass
+my-pass
+  parallelism four
 }
 stream s {
   from orders
