@@ -77,10 +77,10 @@ func (c *checker) decidedNull(comparison syntax.Node) func(operand) string {
 	}
 }
 
-// eitherNull is whereNull for a condition.
+// eitherNull is whereNull for a condition. It has brackets, since a `!` may stand in front.
 func (c *checker) eitherNull(o operand) string {
 	text := c.file.Line(o.node)
-	return "say what holds where it is null: `" + text + " ?? true` or `" + text + " ?? false`"
+	return "say what holds where it is null: `(" + text + " ?? true)` or `(" + text + " ?? false)`"
 }
 
 // equalsNull reports a comparison with null, which is written another way. One side is null.
