@@ -63,11 +63,18 @@ func (f *File) hostHabit(p place) (diag.Diagnostic, bool) {
 	if p.at(first-1).Value != "brokers" {
 		return diag.Diagnostic{}, false
 	}
-	var host strings.Builder
-	for k := first; k <= 1; k++ {
-		host.WriteString(p.at(k).Value)
+	last := 1
+	for follows(p.at(last), p.at(last+1)) {
+		last++
 	}
-	return diag.New("syntax", f.span(p.at(first), port), "brokers are a text").WithLabel("write `brokers %q`", host.String()), true
+	if p.at(last).Value == "," { // the rest stands on other lines
+		last--
+	}
+	var hosts strings.Builder
+	for k := first; k <= last; k++ {
+		hosts.WriteString(p.at(k).Value)
+	}
+	return diag.New("syntax", f.span(p.at(first), p.at(last)), "brokers are a text").WithLabel("write `brokers %q`", hosts.String()), true
 }
 
 // UsualType is the type that people mean by a name that other languages have, or "".
