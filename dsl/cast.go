@@ -112,7 +112,7 @@ func (s scope) instant(n syntax.Node, text string) operand {
 func (c *checker) parseTime(n syntax.Node, text string) (time.Time, bool) {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	at = at.UTC()
-	if err != nil || at.Year() < 1 || at.Year() > 9999 {
+	if err != nil || !inYears(at) {
 		d := diag.New("bad-timestamp", c.at(n), "%q is not a point in time", text).WithLabel("as in \"2026-01-31T23:59:00Z\"")
 		if whole := completed(text); whole != "" {
 			d = d.WithLabel("with time and zone it is %q", whole)
@@ -121,4 +121,10 @@ func (c *checker) parseTime(n syntax.Node, text string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return at, true
+}
+
+// inYears says whether a time is in one of the years that timestamps have.
+func inYears(at time.Time) bool {
+	year := at.UTC().Year()
+	return 1 <= year && year <= 9999
 }

@@ -98,7 +98,7 @@ func (c *checker) formMeant(e syntax.Expr, forms []string) string {
 func completed(text string) string {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339} {
 		for _, layout := range []string{layout, strings.Replace(layout, "T", " ", 1)} {
-			if at, err := time.Parse(layout, text); err == nil {
+			if at, err := time.Parse(layout, text); err == nil && inYears(at) {
 				return at.Format(time.RFC3339Nano)
 			}
 		}
