@@ -16,16 +16,16 @@ var (
 	inPlace   = regexp.MustCompile(`\bkafka\s*\(.*\{\s*$`)
 
 	// aboutSecrets is what only somebody writes who is about to say a password.
-	aboutSecrets = regexp.MustCompile(`^\s*sasl|\bsasl\s*[:=]?\s*\w+\s*\(|\b(?:password|passwd|token)\b\s*[:=]?\s*(?:["']|env\b|secret\b)|\bbrokers\s*[:=]?\s*["'][^"']*@`)
+	aboutSecrets = regexp.MustCompile(`^\s*sasl|\bsasl\s*[:=]?\s*\w+\s*\(|\b(?:password|passwd|token)\b\s*[:=]?\s*(?:["']|env\b|secret\b)|\bbrokers\s*[:=]?\s*["'][^"']*@|\w+://[^\s/"']*:[^\s/"']*@`)
 	// likeSecrets is a word that may begin the same where options stand, unless it names something there.
-	likeSecrets = regexp.MustCompile(`(?i)[a-z0-9_]*(?:sasl|oauthbearer|scram|passwor|passwd|token|secret|credential)[a-z0-9_]*|\b(?:pass|pwd|pw|plain)\b`)
+	likeSecrets = regexp.MustCompile(`(?i)[a-z0-9_]*(?:sasl|oauthbearer|scram|passwor|passwd|token|secret|credential)[a-z0-9_]*|\b(?:pass|passphrase|pwd|pw|plain|auth|api_?key)\b`)
 	named       = regexp.MustCompile(`(?:\b(?:job|source|sink|from|time|key)\s|:\s*|\bkey\s[\w\s,]*,\s*)$`)
 	// saidSecrets is so too, even in what seems to be a text: a quote that is too much turns texts inside out.
 	saidSecrets = regexp.MustCompile(`(?i)(?:passwor[dt]|passwd|token)\s*[:=]`)
 	// goesOn ends a line whose next one says the rest.
 	goesOn = regexp.MustCompile(`(?i)(?:passwor[dt]|passwd|token|secret|\bsasl(?:\s*[:=]?\s*[\w-]+)?|[:=,(])\s*$`)
 	// mentioned is in every line that one of these matches.
-	mentioned = regexp.MustCompile(`(?i)sasl|pass|pwd|pw|token|secret|credential|brokers|oauth|scram|plain`)
+	mentioned = regexp.MustCompile(`(?i)sasl|pass|pwd|pw|token|secret|credential|brokers|auth|scram|plain|api_?key|://`)
 
 	// someText is a text, perhaps without its second quote.
 	someText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?|'[^']*'?`)

@@ -34,6 +34,12 @@ func TestVeil(t *testing.T) {
 		`stream s { from a  where token == x  key password  select pass: y }`: `stream s { from a  where token == x  key password  select pass: y }`,
 		`source tokens: Token from kafka("tokens") { time token_at }`:         `source tokens: Token from kafka("tokens") { time token_at }`,
 		`source a: A from kafka("a") { time at  key id, token, b  token x }`:  `source a: A from kafka("a") { time at  key id, token, b  token * }`,
+		`source a: A from kafka("kafka://shop:pass@kafka/t")`:                 `source a: A from kafka("*************************")`,
+		`source a: A from kafka://shop:pass@kafka/t`:                          `source a: A from kafka:******:************`,
+		`job j { passphrase "pass"  api_key "pass" }`:                         `job j { passphrase "****"  ******* "****" }`,
+		`job j { auth "pass" }`:                                               `job j { auth "****" }`,
+		`source a: A from kafka("a") { time at  key auth }`:                   `source a: A from kafka("a") { time at  key auth }`,
+		`// see https://kafka.apache.org:443/documentation`:                   `// see https://kafka.apache.org:443/documentation`,
 		// What else stands in the line is shown, if it cannot be a password.
 		`source a: A from kafka("a.b") { brokers "k-1:9093, k-2:9093" tls files(ca: "/etc/ca.pem", key: "k.pem") sasl plain("p") on_error dlq("d") start timestamp("2026-01-31T12:00:00Z") }`: `source a: A from kafka("a.b") { brokers "k-1:9093, k-2:9093" tls files(ca: "/etc/ca.pem", key: "k.pem") sasl plain("*") on_error dlq("d") start timestamp("2026-01-31T12:00:00Z") }`,
 		`  brokers "shop:pass@kafka:9092"  sasl plain(key: "pass", "kafka")`: `  brokers "********************"  sasl plain(key: "****", "*****")`,
