@@ -24,6 +24,8 @@ var secretPlaces = []string{
 		"stream s {\n  from orders\n  to kafka(\"t\") {\n    key id\n    %s\n  }\n}\n",
 	"type Order { id: string  at: timestamp }\nsource orders: Order from kafka(\"orders\") { time at  brokers \"b\"  %s }\n" +
 		"stream s { from orders  to kafka(\"t\") }\n",
+	"%s\ntype Order { id: string  at: timestamp }\nsource orders: Order from kafka(\"orders\") { time at }\n" +
+		"stream s { from orders  to kafka(\"t\") }\n",
 }
 
 // However wrong the way is in which somebody writes a password into a file: no message shows it.

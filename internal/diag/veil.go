@@ -61,7 +61,7 @@ type part [2]int
 // secrets are the parts of each line that nobody is to see.
 func secrets(lines []string) [][]part {
 	parts := make([][]part, len(lines))
-	options, depth, more := false, 0, false
+	options, depth, more := true, 0, false // in front of all declarations somebody may set what is no option
 	for i, line := range lines {
 		if d := declaring.FindStringSubmatch(line); d != nil {
 			options, depth, more = d[1] != "", 0, false
@@ -250,7 +250,7 @@ var (
 // unsaid is a quotation without what is a part of a secret.
 func unsaid(quotation string, secrets []string) string {
 	hide := func(s string) string {
-		ofOne := func(secret string) bool { return strings.Contains(secret, s) }
+		ofOne := func(secret string) bool { return s == secret || len(s) > 2 && strings.Contains(secret, s) }
 		if slices.Contains(optionWords, s) || !slices.ContainsFunc(secrets, ofOne) {
 			return s
 		}
