@@ -42,7 +42,7 @@ When FILE is saved, it is compiled and goes on from its state. If an edit change
 says so and stops; then undo the edit, or start over. With errors in it, the program from before runs on.
 
 Standard input takes lines: r starts over with empty topics, q ends, and TOPIC {json} feeds a record; at a terminal
-Enter alone starts over, too. Ctrl-C ends; nothing is left behind.`,
+Enter alone starts over, too. Ctrl-C ends, the end of standard input does not; nothing is left behind.`,
 		Example: `  eoc dev
   eoc dev orders.eo --rate 10/s --ui
   eoc dev orders.eo --until-end > results.txt`,

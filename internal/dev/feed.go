@@ -76,7 +76,7 @@ func (l *life) others() string {
 	if names == nil {
 		return ""
 	}
-	return "; of what is there no source reads " + strings.Join(names, ", ")
+	return "; there is " + strings.Join(names, ", ") + ", but no source reads a topic of that name"
 }
 
 // alike says which file is named after a topic and has another ending, such as orders.json.

@@ -311,8 +311,8 @@ func advice(code int) string {
 	case codeBadRecord:
 		return "a record at fault has stopped the program. Correct the data and start over (r), or change what the source does with such records, and save"
 	case codeState:
-		return "the program cannot keep its state with this edit, and does not run. Undo the edit and save to go on as before, or start over with it (r):\n" +
-			"all results are derived anew, from empty topics"
+		return "the program cannot keep its state with this edit, and does not run. Undo the edit and save to go on as before, " +
+			"or start over with it (r), which derives all results anew, from empty topics"
 	}
 	return fmt.Sprintf("the program has ended with code %d. Edit the file and save to go on, or start over (r)", code)
 }

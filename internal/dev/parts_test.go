@@ -199,7 +199,7 @@ func TestOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := l.others(); got != "; of what is there no source reads order.jsonl, totals.jsonl" {
+	if got := l.others(); got != "; there is order.jsonl, totals.jsonl, but no source reads a topic of that name" {
 		t.Errorf("got %q", got)
 	}
 	for _, name := range []string{"views.eu.jsonl", "views.json"} {
