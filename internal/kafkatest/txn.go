@@ -62,7 +62,7 @@ func (b *Broker) Committed(ctx context.Context, group, topic string) (map[int32]
 			return offsets, nil
 		case errors.Is(err, kerr.GroupIDNotFound):
 			return nil, nil
-		case !kerr.IsRetriable(err) || ctx.Err() != nil: // a coordinator that is not there yet, or a pending commit
+		case ctx.Err() != nil || !kerr.IsRetriable(err) && !kgo.IsRetryableBrokerErr(err): // else a coordinator that is not there yet or dies again and again, or a pending commit
 			return nil, fmt.Errorf("offsets of group %s: %w", group, err)
 		}
 		time.Sleep(pause)
